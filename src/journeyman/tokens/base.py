@@ -1,0 +1,45 @@
+"""The rendering seam (torch-free): messages to ids, once, incrementally, never re-tokenising what was sampled.
+
+Canonical messages: {"role": "system"|"user"|"assistant"|"tool", "content": str, "tool_calls"?: [{"id", "name",
+"arguments": dict, "raw": str}], "tool_call_id"?: str, "reasoning"?: str}.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+Message = dict[str, Any]
+
+
+class Parsed(NamedTuple):
+    """A sampled turn read back as a message. Malformed calls stay visible in `invalid` (raw text, reason)."""
+
+    message: Message
+    invalid: tuple[tuple[str, str], ...] = ()
+
+
+class Renderer(Protocol):
+    """A tokenizer plus its chat template."""
+
+    digest: str  # of vocabulary and template
+    stop_token_ids: tuple[int, ...]
+
+    def start(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> list[int]:
+        """Ids of a new segment's whole first prompt, generation prompt included."""
+        ...
+
+    def extend(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> list[int]:
+        """Ids to append after a sampled assistant turn: what the template puts between (end-of-turn remainder), the new
+        non-policy `messages`, and the next generation prompt."""
+        ...
+
+    def assistant(self, message: Message) -> list[int]:
+        """Ids of an assistant turn as the policy would have sampled it, stop token included (scripted experts)."""
+        ...
+
+    def closing(self) -> list[int]:
+        """Ids that close a turn cut by length (not sampled)."""
+        ...
+
+    def parse(self, ids: Sequence[int], tools: Sequence[dict[str, Any]]) -> Parsed:
+        """Read a sampled turn; lossless raw text of arguments kept."""
+        ...
