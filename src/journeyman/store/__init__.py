@@ -1,0 +1,1 @@
+"""Records <-> disk: atomic writes, append-only logs, the job layout, token arrays and seals."""

@@ -1,0 +1,44 @@
+"""Where things lie in a job: runs/JOB/{config.toml, tasks, episodes, grades, data, weights, ledger, report}."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+SEAL_NAME = "SEAL.json"
+
+
+class Job:
+    """Paths of one job; creates nothing by itself."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.config = root / "config.toml"
+        self.tasks = root / "tasks"
+        self.episodes = root / "episodes"
+        self.grades = root / "grades"
+        self.data = root / "data"
+        self.weights = root / "weights"
+        self.ledger = root / "ledger"
+        self.report = root / "report"
+
+    @property
+    def name(self) -> str:
+        """The job's name: its directory's."""
+        return self.root.name
+
+    def episode_dir(self, key: str) -> Path:
+        """Directory of the episode policy/task/group/attempt.try."""
+        return self.episodes / key
+
+    def grades_dir(self, key: str) -> Path:
+        """Where that episode's grade files lie: beside the seal, never inside."""
+        return self.grades / key
+
+    def key_of(self, episode_dir: Path) -> str:
+        """policy/task/group/attempt.try of an episode directory of this job."""
+        return episode_dir.relative_to(self.episodes).as_posix()
+
+    def sealed(self, policy: str | None = None) -> Iterator[Path]:
+        """Sealed episode directories in path order, of one policy or of all."""
+        for base in sorted(self.episodes.glob(policy or "*")):
+            for seal in sorted(base.glob(f"*/*/*/{SEAL_NAME}")):
+                yield seal.parent
