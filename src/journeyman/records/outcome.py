@@ -1,4 +1,4 @@
-"""How an attempt ends: Graded with a reward, or Quarantined with cause and layer. There is no third way, and no default reward."""
+"""How an attempt ends: Graded with a reward, or Quarantined with cause and layer. There is no default reward."""
 
 from enum import StrEnum
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""Criteria, rubrics and verdicts. A criterion is one proposition with a weight, decided by a named check or by a judge."""
+"""Criteria, rubrics and verdicts: one proposition with a weight, decided by a named check or by a judge."""
 
 from typing import Annotated, Any, Literal
 

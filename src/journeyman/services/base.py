@@ -1,4 +1,4 @@
-"""The service seam: a live system of record, defined once, spoken over MCP, HTTP and CLI, with an append-only ledger."""
+"""The service seam: a live system of record, defined once, spoken three ways, with an append-only ledger."""
 
 from typing import Any, Literal, Protocol
 
@@ -36,7 +36,7 @@ class WorldSnapshot(Record):
 
 
 class ServiceWorld(Protocol):
-    """All services of one episode. Raises ServiceFailure when the host is lost or crashed (never for declared faults)."""
+    """All services of one episode. Raises ServiceFailure when the host is lost (never for declared faults)."""
 
     async def tools(self) -> list[dict[str, Any]]:
         """OpenAI function schemas of the granted tools, named service__tool."""
