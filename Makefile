@@ -1,0 +1,49 @@
+# Every target installs what it needs. Only Python 3.11+, make and the package registries are assumed.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt
+
+.PHONY: quickstart test check format harbor-lint bench bench-% policy clean
+
+quickstart: $(VENV)/.run  ## the whole loop on this machine: tasks -> SFT -> RL -> merge -> evaluation -> report
+	$(BIN)/journeyman run recipes/quickstart.toml --out runs/quickstart --resume
+
+test: $(VENV)/.dev  ## every test, fast ones first
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m slow
+
+check: $(VENV)/.dev  ## format, lint, types, import rules, house rules
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/house
+
+format: $(VENV)/.dev  ## rewrite files in the house format
+	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks
+
+bench-%: $(VENV)/.dev  ## one benchmark: bench-capture, bench-sandbox, ...
+	$(BIN)/python benchmarks/$*.py
+
+bench: bench-sandbox bench-capture  ## every benchmark
+
+policy: $(VENV)/.run  ## remake the shipped small policy from its recipe (CPU, minutes)
+	$(BIN)/python -m journeyman.training.base_policy --out build/policy
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$(PYTHON) is older than Python 3.11: pass PYTHON=/path/to/python3.11"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e '.[train,office]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	$(PIP) -e '.[train,office,dev]'
+	@touch $@
+
+clean:  ## remove the environment and caches (never runs/)
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
