@@ -1,0 +1,1 @@
+"""Episodes: one attempt, and many."""

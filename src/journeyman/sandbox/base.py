@@ -27,6 +27,7 @@ class SandboxSpec(Record):
     read_only: dict[str, Path] = {}  # extra read-only binds: path in the box -> host path
     environment: dict[str, str] = {}  # added to a scrubbed environment
     limits: Limits = Limits()
+    capabilities: tuple[str, ...] = ()  # what the task asks of the box, e.g. "office": python with the office libraries
     label: str = ""  # for logs
 
 

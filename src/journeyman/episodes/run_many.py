@@ -1,0 +1,71 @@
+"""Many attempts at once: bounded concurrency, restarts of what we broke, nothing sealed twice.
+
+An attempt that ends quarantined is restarted as the next try in a fresh environment; the old try stays sealed.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from journeyman.episodes.run_one import ReadyTask, Workplace, run_one
+from journeyman.records.episode import EpisodeSpec
+from journeyman.records.outcome import Graded, Outcome, Quarantined
+
+
+@dataclass(frozen=True)
+class Finished:
+    """An attempt's last try and its outcome."""
+
+    spec: EpisodeSpec
+    directory: Path
+    outcome: Outcome
+
+    @property
+    def reward(self) -> float | None:
+        """The reward of a valid attempt; None where it is quarantined."""
+        return self.outcome.reward if isinstance(self.outcome, Graded) else None
+
+
+@dataclass
+class Runner:
+    """Runs attempts with `concurrency` at a time and `max_restarts` further tries after a failure of ours.
+
+    `grade` takes a sealed directory and returns its outcome (it reads an existing grade instead of grading twice).
+    """
+
+    place: Workplace
+    grade: Callable[[Path, ReadyTask], Awaitable[Outcome]]
+    concurrency: int
+    max_restarts: int = 2
+
+    def __post_init__(self) -> None:
+        self._free = asyncio.Semaphore(self.concurrency)
+
+    async def attempt(self, spec: EpisodeSpec, ready: ReadyTask) -> Finished:
+        """One attempt to its end: graded, or quarantined after the last restart."""
+        for number in range(self.max_restarts + 1):
+            this = spec.model_copy(update={"try_": number})
+            async with self._free:
+                directory = await run_one(this, ready, self.place)
+                outcome = await self.grade(directory, ready)
+            finished = Finished(this, directory, outcome)
+            if not isinstance(outcome, Quarantined):
+                break
+        return finished
+
+    async def all(
+        self,
+        attempts: Iterable[tuple[EpisodeSpec, ReadyTask]],
+        on_finished: Callable[[Finished], None] = lambda finished: None,
+    ) -> list[Finished]:
+        """All attempts, in the order given; `on_finished` is called as each ends."""
+
+        async def one(spec: EpisodeSpec, ready: ReadyTask) -> Finished:
+            finished = await self.attempt(spec, ready)
+            on_finished(finished)
+            return finished
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(spec, ready)) for spec, ready in attempts]
+        return [task.result() for task in tasks]
