@@ -1,0 +1,1 @@
+"""Sealed episodes with their outcomes become training rows: create-only dataset directories, marker last."""

@@ -1,0 +1,173 @@
+"""RL batches from groups of sealed, graded episodes. What cannot be trained is set aside, never scored 0."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from journeyman.datasets.base import Attempt, Rows, own_segments
+from journeyman.errors import UserError
+from journeyman.records.base import Record
+from journeyman.records.batch import DatasetManifest, Group, Member
+from journeyman.records.grade import OPTIMISED
+from journeyman.records.outcome import Graded, Quarantined
+from journeyman.records.sample import Sample, SegmentRef
+from journeyman.store.dataset import RowTokens, write_dataset
+from journeyman.store.sealed import SealedEpisode, SegmentTokens
+
+
+class RlConfig(Record):
+    """Which reward a batch is about."""
+
+    reward_name: str = OPTIMISED
+    subagents: bool = False  # True: children of the root run are trained under the same reward
+
+
+def refusal(sealed: SealedEpisode) -> str:
+    """Why this episode's tokens cannot be trained by RL; "" where they can. Orphan turns are only left out."""
+    if not sealed.episode.engine.get("token_exact", False):
+        return "engine: not token-exact"
+    turns = [turn for turn in sealed.turns if not turn.orphan]
+    if not turns:
+        return "capture: no turn"
+    for turn in turns:
+        if turn.source != "policy":
+            return f"capture: {turn.source} turn {turn.turn_id}"
+        if not turn.trainable:
+            return f"capture: untrainable turn {turn.turn_id}: {turn.untrainable_reason}"
+    for segment in sealed.segments:
+        if not segment.trainable:
+            return f"capture: untrainable segment {segment.run}.{segment.index}: {segment.untrainable_reason}"
+    return ""
+
+
+def _token_fault(tokens: SegmentTokens) -> str:
+    """Why a segment's arrays are unusable; "" where every sampled token has a finite log-prob <= 0 and a version."""
+    sampled = tokens.mask == 1
+    logprobs = tokens.logprobs[sampled]
+    if not np.isfinite(logprobs).all():
+        return f"capture: {int((~np.isfinite(logprobs)).sum())} sampled tokens without a finite log-prob"
+    if (logprobs > 1e-4).any():
+        return f"capture: log-prob {float(logprobs.max()):.4g} is above 0"
+    if (tokens.versions[sampled] < 0).any():
+        return "capture: sampled tokens without a policy version"
+    return ""
+
+
+def build_rl(
+    groups: Mapping[str, Sequence[Attempt]],
+    out: Path,
+    config: RlConfig | None = None,
+) -> DatasetManifest:
+    """Write one RL batch to `out` (create-only): `groups` maps an explicit group id to its attempts.
+
+    Raises UserError where reward names, temperatures, tokenizers or truncated supports would be mixed, or an episode
+    appears twice; SealBroken where an episode is not what was sealed.
+    """
+    config = config or RlConfig()
+    rows = Rows()
+    temperatures: set[float] = set()
+    seen: set[str] = set()
+    written: list[Group] = []
+    for group_id, attempts in groups.items():
+        members: list[Member] = []
+        task = ""
+        for attempt in attempts:
+            if attempt.episode in seen:
+                raise UserError(f"{attempt.episode} appears twice in one batch: a group is consumed exactly once")
+            seen.add(attempt.episode)
+            members.append(_member(rows, attempt, group_id, config, temperatures))
+            task = task or _task_of(attempt)
+        written.append(Group(id=group_id, task=task, members=tuple(members)))
+    manifest = DatasetManifest(
+        kind="rl",
+        rows=len(rows.samples),
+        tokens=rows.length,
+        trained_tokens=rows.trained_tokens,
+        groups=len(written),
+        reward_name=config.reward_name,
+        temperature=next(iter(temperatures), None),
+        tokenizer_digest=next(iter(rows.tokenizers), ""),
+        excluded=dict(rows.excluded),
+    )
+    write_dataset(out, manifest, rows.samples, rows.tokens, groups=written)
+    return manifest
+
+
+def _task_of(attempt: Attempt) -> str:
+    parts = attempt.episode.split("/")
+    return parts[2] if len(parts) == 5 else ""
+
+
+def _set_aside(rows: Rows, attempt: Attempt, cause: str) -> Member:
+    rows.excluded[cause.split(" turn ")[0]] += 1
+    return Member(episode=attempt.episode, valid=False, cause=cause)
+
+
+def _check_sampling(sealed: SealedEpisode, temperatures: set[float]) -> None:
+    sampling = sealed.episode.spec.sampling
+    temperatures.add(sampling.temperature)
+    if sampling.temperature <= 0 or sampling.top_p < 1 or sampling.top_k > 0:
+        raise UserError(
+            f"{sealed.episode.spec.id} was sampled at temperature {sampling.temperature}, top_p {sampling.top_p}, "
+            f"top_k {sampling.top_k}: RL needs full support (temperature > 0, top_p 1, top_k -1)"
+        )
+    if len(temperatures) > 1:
+        raise UserError(f"temperatures {sorted(temperatures)} are mixed in one batch: sample its episodes at one")
+
+
+def _member(rows: Rows, attempt: Attempt, group: str, config: RlConfig, temperatures: set[float]) -> Member:
+    outcome = attempt.outcome
+    if outcome is None:
+        return _set_aside(rows, attempt, "grader: ungraded")
+    if isinstance(outcome, Quarantined):
+        return _set_aside(rows, attempt, f"{outcome.layer}: {outcome.cause}")
+    if outcome.reward_name != config.reward_name:
+        raise UserError(
+            f"{attempt.episode} carries reward {outcome.reward_name!r} in a batch of {config.reward_name!r}: "
+            "rewards of two names are never mixed; grade again or build another batch"
+        )
+    if attempt.directory is None or not np.isfinite(outcome.reward):
+        return _set_aside(rows, attempt, "grader: no sealed episode or no finite reward")
+    sealed = SealedEpisode.open(attempt.directory)
+    if cause := refusal(sealed):
+        return _set_aside(rows, attempt, cause)
+    segments = {key: sealed.segment_tokens(*key) for key in own_segments(sealed, config.subagents)}
+    for tokens in segments.values():
+        if cause := _token_fault(tokens):
+            return _set_aside(rows, attempt, cause)
+    _check_sampling(sealed, temperatures)
+    rows.saw_tokenizer(sealed)
+    indexes = tuple(
+        _add_row(rows, sealed, outcome, group, key, tokens) for key, tokens in segments.items() if tokens.mask[1:].any()
+    )
+    turns = [turn for turn in sealed.turns if not turn.orphan]
+    return Member(
+        episode=attempt.episode,
+        valid=True,
+        reward=outcome.reward,
+        turns=len(turns),
+        sampled_tokens=sum(turn.sampled.end - turn.sampled.start for turn in turns),
+        invalid_calls=sealed.episode.usage.invalid_calls,
+        rows=indexes,
+    )
+
+
+def _add_row(
+    rows: Rows, sealed: SealedEpisode, outcome: Graded, group: str, key: tuple[int, int], tokens: SegmentTokens
+) -> int:
+    mask = tokens.mask.copy()
+    mask[:1] = 0  # nothing predicts the first token
+    ref = SegmentRef(episode=sealed.episode.spec.id, seal_digest=sealed.seal_digest, run=key[0], segment=key[1])
+    sample = Sample(
+        ref=ref,
+        kind="rl",
+        offset=rows.length,
+        length=len(mask),
+        trained_tokens=int(mask.sum()),
+        reward=outcome.reward,
+        reward_name=outcome.reward_name,
+        group=group,
+        stop=str(sealed.episode.stop or ""),
+    )
+    return rows.add(sample, RowTokens(tokens.ids, mask, tokens.logprobs, tokens.versions))

@@ -1,0 +1,118 @@
+"""Datasets on disk: create-only, typed arrays, marker last. What training reads is exactly what datasets wrote.
+
+tokens.i32 | mask.u8 | logprobs.f32 | versions.i32 (equal lengths), samples.jsonl, groups.jsonl, packs.jsonl,
+manifest.json, DATASET.json (sha256 of every file; without it there is no dataset).
+"""
+
+import shutil
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from journeyman.errors import UserError
+from journeyman.records.base import sha256_hex
+from journeyman.records.batch import DatasetManifest, Group, Pack
+from journeyman.records.episode import Seal
+from journeyman.records.sample import Sample
+from journeyman.store.atomic import read_lines, write_atomic
+
+MARKER = "DATASET.json"
+_ARRAYS = (("tokens.i32", "<i4"), ("mask.u8", "u1"), ("logprobs.f32", "<f4"), ("versions.i32", "<i4"))
+
+
+class RowTokens(NamedTuple):
+    """One row. Arrays of equal length T."""
+
+    ids: npt.NDArray[np.int32]  # [T]
+    mask: npt.NDArray[np.uint8]  # [T], 1 iff the token is trained in this row
+    logprobs: npt.NDArray[np.float32]  # [T], behaviour log-probs; NaN where mask is 0 or the source gave none
+    versions: npt.NDArray[np.int32]  # [T], weight version that sampled the token; -1 where mask is 0
+
+
+def write_dataset(
+    directory: Path,
+    manifest: DatasetManifest,
+    samples: Sequence[Sample],
+    rows: Sequence[RowTokens],
+    groups: Sequence[Group] = (),
+    packs: Sequence[Pack] = (),
+) -> None:
+    """Write a dataset, marker last. Raises UserError where a finished one is there; an unfinished one is replaced."""
+    if (directory / MARKER).exists():
+        raise UserError(f"{directory} holds a finished dataset and is create-only: choose another name")
+    if directory.exists():
+        shutil.rmtree(directory)
+    directory.mkdir(parents=True)
+    files: dict[str, bytes] = {}
+    for index, (name, dtype) in enumerate(_ARRAYS):
+        column = [row[index] for row in rows]
+        files[name] = (np.concatenate(column) if column else np.zeros(0)).astype(dtype).tobytes()
+    for name, records in (("samples.jsonl", samples), ("groups.jsonl", groups), ("packs.jsonl", packs)):
+        files[name] = b"".join(record.canonical() + b"\n" for record in records)
+    files["manifest.json"] = manifest.canonical()
+    for name, data in files.items():
+        (directory / name).write_bytes(data)
+    marker = Seal(format="journeyman-dataset-1", files={name: sha256_hex(data) for name, data in files.items()})
+    write_atomic(directory / MARKER, marker.canonical())
+
+
+class Dataset:
+    """A finished dataset, read-only."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    @classmethod
+    def open(cls, directory: Path, verify: bool = True) -> "Dataset":
+        """Open after checking every byte against the marker. Raises UserError naming the file that differs."""
+        marker = directory / MARKER
+        if not marker.exists():
+            raise UserError(f"{directory} is not a finished dataset (no {MARKER}): build it again")
+        if verify:
+            for name, digest in Seal.parse(marker.read_bytes()).files.items():
+                path = directory / name
+                if not path.exists() or sha256_hex(path.read_bytes()) != digest:
+                    raise UserError(f"{path} is missing or changed since the dataset was written: build it again")
+        return cls(directory)
+
+    @cached_property
+    def digest(self) -> str:
+        """Identity of the dataset: sha256 of its marker."""
+        return sha256_hex((self.directory / MARKER).read_bytes())
+
+    @cached_property
+    def manifest(self) -> DatasetManifest:
+        """What this dataset is."""
+        return DatasetManifest.parse((self.directory / "manifest.json").read_bytes())
+
+    def _records(self, name: str, kind: type[Any]) -> tuple[Any, ...]:
+        return tuple(kind.parse(line) for line in read_lines(self.directory / name))
+
+    @cached_property
+    def samples(self) -> tuple[Sample, ...]:
+        """One per row."""
+        return self._records("samples.jsonl", Sample)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Groups with valid and invalid members; none for SFT."""
+        return self._records("groups.jsonl", Group)
+
+    @cached_property
+    def packs(self) -> tuple[Pack, ...]:
+        """Which rows share a packed sequence; none for RL."""
+        return self._records("packs.jsonl", Pack)
+
+    @cached_property
+    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        return tuple(np.fromfile(self.directory / name, dtype=dtype) for name, dtype in _ARRAYS)
+
+    def row(self, index: int) -> RowTokens:
+        """The arrays of one row (views)."""
+        sample = self.samples[index]
+        ids, mask, logprobs, versions = (a[sample.offset : sample.offset + sample.length] for a in self._arrays)
+        return RowTokens(ids, mask, logprobs, versions)
