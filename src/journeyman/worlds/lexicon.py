@@ -1,0 +1,97 @@
+"""Names, dates and figures by split. Invariant: no entity name and no figure is ever drawn in two splits.
+
+Names are made of syllables that all splits share, figures of digits; which whole name or number belongs to which split is
+decided by a fixed hash, so that what is held out is unseen but not unlike.
+"""
+
+import datetime
+import random
+from functools import lru_cache
+
+from journeyman.records.task import Split
+
+_ONSETS = (
+    "Nor Dal Cor Bel Tar Vel Hal Mor Ser Kel Lan Fen Gar Rud Pol Wes Ash Bram Cal Dor Ed Far Gil Har Is Jor Kin Lor Mar Ned"
+).split()
+_ENDINGS = (
+    "vane sey den mont wick ton field ford ley mere gate borne stead well brook dale crest holm land mark".split()
+)
+_FIRST = (
+    "Ada Ben Cara Dan Ella Finn Gwen Hugo Ines Jon Kira Leo Mona Nils Olga Paul Rita Sam Tess Umar Vera Will Yara Zoe"
+).split()
+_LAST_ONSETS = (
+    "Bar Cle Dray Ew Fal Grim Hol Ive Kerr Lam Mal Nash Ode Pem Quin Rowe Sal Thorn Ull Vos Wyn York Zell Alm".split()
+)
+_LAST_ENDINGS = ["", "er", "by", "ham", "man", "son", "wood", "worth"]
+
+
+def _owner(key: int) -> Split:
+    """The split that owns a number: 60 % train, 15 % validation, 25 % held out, scattered by a multiplicative hash."""
+    bucket = (key * 2654435761 >> 7) % 20
+    return "train" if bucket < 12 else "validation" if bucket < 15 else "heldout"
+
+
+@lru_cache(maxsize=None)
+def companies(split: Split) -> tuple[str, ...]:
+    """Company stems of a split."""
+    names = [onset + ending for onset in _ONSETS for ending in _ENDINGS]
+    return tuple(name for index, name in enumerate(names) if _owner(index + 1) == split)
+
+
+@lru_cache(maxsize=None)
+def people(split: Split) -> tuple[str, ...]:
+    """Full names of a split; surnames are disjoint, first names are shared."""
+    surnames = [onset + ending for onset in _LAST_ONSETS for ending in _LAST_ENDINGS]
+    owned = [name for index, name in enumerate(surnames) if _owner(index + 5001) == split]
+    return tuple(f"{_FIRST[(7 * i + 3 * j) % len(_FIRST)]} {name}" for i, name in enumerate(owned) for j in range(3))
+
+
+def draw_companies(rng: random.Random, split: Split, count: int) -> list[str]:
+    """`count` different company stems."""
+    return rng.sample(companies(split), count)
+
+
+def draw_people(rng: random.Random, split: Split, roles: tuple[str, ...]) -> dict[str, str]:
+    """A different person for each role."""
+    chosen: dict[str, str] = {}
+    for role, name in zip(roles, rng.sample(people(split), 4 * len(roles)), strict=False):
+        chosen[role] = name
+    return chosen
+
+
+class Figures:
+    """Draws numbers of one split, none twice within a world."""
+
+    def __init__(self, rng: random.Random, split: Split) -> None:
+        self._rng = rng
+        self._split = split
+        self._used: set[int] = set()
+
+    def draw(self, low: int, high: int) -> int:
+        """An unused number of this split in [low, high]. Raises ValueError when there is none left."""
+        for _ in range(64):
+            value = self._rng.randint(low, high)
+            if value not in self._used and _owner(value) == self._split:
+                self._used.add(value)
+                return value
+        free = [n for n in range(low, high + 1) if n not in self._used and _owner(n) == self._split]
+        if not free:
+            raise ValueError(f"no figure of split {self._split} is left in [{low}, {high}]")
+        value = self._rng.choice(free)
+        self._used.add(value)
+        return value
+
+
+def owns_figure(split: Split, value: int) -> bool:
+    """True iff `value` (an integer; ratios in hundredths) belongs to `split`."""
+    return _owner(value) == split
+
+
+def draw_date(rng: random.Random, start: str, days: int) -> str:
+    """An ISO date in [start, start + days)."""
+    return (datetime.date.fromisoformat(start) + datetime.timedelta(days=rng.randrange(days))).isoformat()
+
+
+def shift_date(date: str, days: int) -> str:
+    """An ISO date `days` later."""
+    return (datetime.date.fromisoformat(date) + datetime.timedelta(days=days)).isoformat()

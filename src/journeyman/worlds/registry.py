@@ -1,0 +1,47 @@
+"""Environment types by name: a literal dict, so that nothing is imported before it is named."""
+
+import difflib
+import random
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from journeyman.errors import UserError
+from journeyman.records.task import Plan, Size, Split
+from journeyman.worlds.base import EnvironmentType, WorldDraft
+
+ENVIRONMENT_TYPES: dict[str, str] = {
+    "finance.board_forecast": "journeyman.worlds.types.board_forecast:BoardForecast",
+    "law.covenant_certificate": "journeyman.worlds.types.covenant_certificate:CovenantCertificate",
+    "consulting.vendor_benchmark": "journeyman.worlds.types.vendor_benchmark:VendorBenchmark",
+    "operations.warehouse_exception": "journeyman.worlds.types.warehouse_exception:WarehouseException",
+}
+
+
+@lru_cache(maxsize=None)
+def environment_type(name: str) -> EnvironmentType[Any]:
+    """The environment type called `name`, or given as "module:Class". Raises UserError naming the nearest known name."""
+    target = ENVIRONMENT_TYPES.get(name, name)
+    module, _, attribute = target.partition(":")
+    if not attribute:
+        near = difflib.get_close_matches(name, ENVIRONMENT_TYPES, n=1, cutoff=0.0)[0]
+        raise UserError(f"no environment type {name!r}; did you mean {near!r}?")
+    try:
+        made: EnvironmentType[Any] = getattr(import_module(module), attribute)()
+    except (ImportError, AttributeError) as error:
+        raise UserError(f"environment type {target!r} cannot be loaded ({error}); check module:Class") from error
+    return made
+
+
+def make_world(name: str, seed: int, split: Split, size: Size) -> WorldDraft:
+    """The world of one (type, seed, split) in one size."""
+    kind = environment_type(name)
+    truth = kind.truth(seed, split)
+    return kind.compact(truth) if size == "compact" else kind.standard(truth)
+
+
+def demonstrations(name: str, seed: int, split: Split, count: int, *, salt: int = 0) -> tuple[Plan, ...]:
+    """`count` expert runs for the compact world of (type, seed, split); `salt` gives other draws of the same world."""
+    kind = environment_type(name)
+    rng = random.Random(f"demonstrations:{name}:{split}:{seed}:{salt}")
+    return kind.demonstrations(kind.truth(seed, split), rng, count)

@@ -1,0 +1,1 @@
+"""One folder per environment type: truth, its two realisations, and the plans."""
