@@ -1,7 +1,8 @@
 """The rendering seam (torch-free): messages to ids, once, incrementally, never re-tokenising what was sampled.
 
 Canonical messages: {"role": "system"|"user"|"assistant"|"tool", "content": str, "tool_calls"?: [{"id", "name",
-"arguments": dict, "raw": str}], "tool_call_id"?: str, "reasoning"?: str}.
+"arguments": dict, "raw": str, "invalid"?: reason}], "tool_call_id"?: str, "name"?: str (a tool result's tool),
+"reasoning"?: str}. A malformed call keeps its raw text and carries `invalid`.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,14 @@ class Parsed(NamedTuple):
 
     message: Message
     invalid: tuple[tuple[str, str], ...] = ()
+
+
+class Stream(Protocol):
+    """A turn read while it is sampled."""
+
+    def push(self, ids: Sequence[int]) -> str:
+        """Prose that became certain with these ids; concatenated, a prefix of the finished message's content."""
+        ...
 
 
 class Renderer(Protocol):
@@ -42,4 +51,8 @@ class Renderer(Protocol):
 
     def parse(self, ids: Sequence[int], tools: Sequence[dict[str, Any]]) -> Parsed:
         """Read a sampled turn; lossless raw text of arguments kept."""
+        ...
+
+    def stream(self) -> Stream:
+        """A fresh incremental reader of one turn."""
         ...

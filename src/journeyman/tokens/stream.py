@@ -1,0 +1,79 @@
+"""Reading a turn while it is sampled: prose is shown once it cannot become part of a call, and never taken back.
+
+What `push` returned, concatenated, is always a prefix of the finished message's content.
+"""
+
+from collections.abc import Sequence
+
+from tokenizers import Tokenizer
+from tokenizers.decoders import DecodeStream
+
+
+def _held(text: str, tag: str) -> int:
+    """How many characters at the end of `text` might be the beginning of `tag`."""
+    for n in range(min(len(text), len(tag) - 1), 0, -1):
+        if text.endswith(tag[:n]):
+            return n
+    return 0
+
+
+class TextStream:
+    """Incremental view of one turn. `hidden` is the reasoning tag pair, `opened` whether the prompt opened it."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        stop_token_ids: Sequence[int],
+        opening: str,
+        hidden: tuple[str, str] | None,
+        opened: bool,
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._stops = frozenset(stop_token_ids)
+        self._opening = opening
+        self._hidden = hidden
+        self._decoder = DecodeStream(skip_special_tokens=False)
+        self._buffer = ""  # decoded, not yet released
+        self._thinking = opened
+        self._called = False
+        self._started = False  # something visible was released
+
+    def push(self, ids: Sequence[int]) -> str:
+        """Prose that became certain with these ids."""
+        for token in ids:
+            if token not in self._stops and (text := self._decoder.step(self._tokenizer, token)):
+                self._buffer += text
+        return "" if self._called else self._release()
+
+    def _release(self) -> str:
+        if self._hidden and not self._started and not self._leave_reasoning():
+            return ""
+        text = self._buffer
+        if (at := text.find(self._opening)) >= 0:
+            self._called, text = True, text[:at]
+            keep = ""
+        else:
+            held = _held(text, self._opening)
+            text, keep = text[: len(text) - held], text[len(text) - held :]
+        if not self._started:
+            text = text.lstrip()
+        shown = text.rstrip()
+        self._buffer = text[len(shown) :] + keep
+        self._started = self._started or bool(shown)
+        return shown
+
+    def _leave_reasoning(self) -> bool:
+        """Drop reasoning from the buffer's front; False while it is not over (or might yet begin)."""
+        assert self._hidden is not None
+        opening, ending = self._hidden
+        text = self._buffer.lstrip()
+        if not self._thinking:
+            if not text or opening.startswith(text):
+                return False
+            self._thinking = text.startswith(opening)
+        if self._thinking:
+            if ending not in text:
+                return False
+            self._buffer = text.split(ending, 1)[1]
+            self._thinking, self._hidden = False, None
+        return True
