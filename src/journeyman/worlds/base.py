@@ -1,4 +1,4 @@
-"""The world seam: an environment type turns (seed, split) into one frozen ground truth and that truth into worlds of two sizes.
+"""The world seam: an environment type turns (seed, split) into a frozen ground truth, and that into worlds of two sizes.
 
 Invariant: truth, drafts and demonstrations depend on their arguments only, never on the wall clock or on process state.
 """

@@ -1,28 +1,69 @@
 """Names, dates and figures by split. Invariant: no entity name and no figure is ever drawn in two splits.
 
-Names are made of syllables that all splits share, figures of digits; which whole name or number belongs to which split is
-decided by a fixed hash, so that what is held out is unseen but not unlike.
+Names are made of syllables that all splits share, figures of digits; which whole name or number belongs to which
+split is decided by a fixed hash, so that what is held out is unseen but not unlike.
 """
 
 import datetime
 import random
-from functools import lru_cache
+import re
+from functools import cache
 
 from journeyman.records.task import Split
 
-_ONSETS = (
-    "Nor Dal Cor Bel Tar Vel Hal Mor Ser Kel Lan Fen Gar Rud Pol Wes Ash Bram Cal Dor Ed Far Gil Har Is Jor Kin Lor Mar Ned"
-).split()
-_ENDINGS = (
-    "vane sey den mont wick ton field ford ley mere gate borne stead well brook dale crest holm land mark".split()
+_ONSETS = re.findall(
+    "[A-Z][a-z]*", "NorDalCorBelTarVelHalMorSerKelLanFenGarRudPolWesAshBramCalDorEdFarGilHarIsJorKinLorMarNed"
 )
-_FIRST = (
-    "Ada Ben Cara Dan Ella Finn Gwen Hugo Ines Jon Kira Leo Mona Nils Olga Paul Rita Sam Tess Umar Vera Will Yara Zoe"
-).split()
-_LAST_ONSETS = (
-    "Bar Cle Dray Ew Fal Grim Hol Ive Kerr Lam Mal Nash Ode Pem Quin Rowe Sal Thorn Ull Vos Wyn York Zell Alm".split()
+_ENDINGS = [
+    "vane",
+    "sey",
+    "den",
+    "mont",
+    "wick",
+    "ton",
+    "field",
+    "ford",
+    "ley",
+    "mere",
+    "gate",
+    "borne",
+    "stead",
+    "well",
+    "brook",
+    "dale",
+    "crest",
+    "holm",
+    "land",
+    "mark",
+]
+_FIRST = [
+    "Ada",
+    "Ben",
+    "Cara",
+    "Dan",
+    "Ella",
+    "Finn",
+    "Gwen",
+    "Hugo",
+    "Ines",
+    "Jon",
+    "Kira",
+    "Leo",
+    "Mona",
+    "Nils",
+    "Olga",
+    "Paul",
+    "Rita",
+    "Sam",
+    "Tess",
+    "Umar",
+    "Vera",
+    "Will",
+]
+_LAST_ONSETS = re.findall(
+    "[A-Z][a-z]*", "BarCleDrayEwFalGrimHolIveKerrLamMalNashOdePemQuinRoweSalThornUllVosWynYorkZellAlm"
 )
-_LAST_ENDINGS = ["", "er", "by", "ham", "man", "son", "wood", "worth"]
+_LAST_ENDINGS = ("", "er", "by", "ham", "man", "son", "wood", "worth")
 
 
 def _owner(key: int) -> Split:
@@ -31,14 +72,14 @@ def _owner(key: int) -> Split:
     return "train" if bucket < 12 else "validation" if bucket < 15 else "heldout"
 
 
-@lru_cache(maxsize=None)
+@cache
 def companies(split: Split) -> tuple[str, ...]:
     """Company stems of a split."""
     names = [onset + ending for onset in _ONSETS for ending in _ENDINGS]
     return tuple(name for index, name in enumerate(names) if _owner(index + 1) == split)
 
 
-@lru_cache(maxsize=None)
+@cache
 def people(split: Split) -> tuple[str, ...]:
     """Full names of a split; surnames are disjoint, first names are shared."""
     surnames = [onset + ending for onset in _LAST_ONSETS for ending in _LAST_ENDINGS]

@@ -2,7 +2,7 @@
 
 import difflib
 import random
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -18,9 +18,9 @@ ENVIRONMENT_TYPES: dict[str, str] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def environment_type(name: str) -> EnvironmentType[Any]:
-    """The environment type called `name`, or given as "module:Class". Raises UserError naming the nearest known name."""
+    """The environment type `name`, or one given as "module:Class". Raises UserError naming the nearest known name."""
     target = ENVIRONMENT_TYPES.get(name, name)
     module, _, attribute = target.partition(":")
     if not attribute:

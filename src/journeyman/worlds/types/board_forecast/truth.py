@@ -1,4 +1,4 @@
-"""Ground truth of a board forecast: three versions disagree, the board approved one, counsel cleared less than the board did.
+"""Ground truth of a board forecast: three versions disagree, the board approved one, counsel cleared less than that.
 
 Invariant: exactly one version is approved, and the audience the board approved is not the one counsel cleared.
 """

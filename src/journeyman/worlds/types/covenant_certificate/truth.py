@@ -1,6 +1,6 @@
-"""Ground truth of a covenant certificate: an amendment moved the threshold for some quarters, and look-alike ratios lie about.
+"""Ground truth of a covenant certificate: an amendment moved the threshold of some quarters; look-alikes lie about.
 
-Invariant: exactly one document governs each quarter, and every printed ratio is numerator / denominator to two decimals.
+Invariant: exactly one document governs each quarter, and every ratio is numerator / denominator to two decimals.
 """
 
 import random
@@ -9,7 +9,7 @@ from typing import Literal
 from journeyman.records.base import Record
 from journeyman.records.task import Split
 from journeyman.worlds.base import Pair, Truth, sample_axes
-from journeyman.worlds.lexicon import Figures, draw_companies, draw_date, draw_people, shift_date
+from journeyman.worlds.lexicon import Figures, draw_companies, draw_date, draw_people
 
 PERIODS = ("q1", "q2", "q3", "q4")
 Document = Literal["agreement", "amendment"]

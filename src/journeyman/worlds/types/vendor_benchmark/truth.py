@@ -1,4 +1,4 @@
-"""Ground truth of a vendor benchmark: two companies share a name and differ in legal form, and later rates do not count.
+"""Ground truth of a vendor benchmark: two companies share a name but not a legal form, and later rates do not count.
 
 Invariant: only one legal form is a party to the contract, and only the cut-off quarter's rates count.
 """

@@ -1,6 +1,6 @@
-"""Ground truth of a warehouse exception: the asked-for dock is full, another is open, and the first write times out after committing.
+"""Ground truth of a warehouse exception: the dock asked for is unfit; the first write times out after committing.
 
-Invariant: exactly one of the order's candidate docks has room for its pallets.
+Invariant: of the docks of the order's kind exactly one has room, and for the order twice (a blind retry duplicates).
 """
 
 import random
@@ -10,9 +10,12 @@ from journeyman.records.task import Split
 from journeyman.worlds.base import Pair, Truth, sample_axes
 from journeyman.worlds.lexicon import Figures, draw_companies, draw_date, draw_people
 
+KINDS = ("cold", "dry", "heavy", "bonded")
 AXES: dict[str, tuple[str, ...]] = {
     "open_position": ("first", "second"),
-    "asked_dock": ("full", "closed"),
+    "asked_dock": ("wrong_kind", "full"),
+    "kind": KINDS,
+    "other_kind": KINDS,
     "cause": ("late", "damaged", "early", "diverted"),
     "goods": ("tiles", "paper", "pumps", "cheese", "cables"),
     "asker": ("carrier", "customer", "driver"),
@@ -20,17 +23,22 @@ AXES: dict[str, tuple[str, ...]] = {
     "stage": ("inbound", "outbound", "transfer"),
     "site_size": ("small", "large"),
 }
-FORBIDDEN: tuple[Pair, ...] = ((("cause", "damaged"), ("goods", "cables")),)
+FORBIDDEN: tuple[Pair, ...] = tuple((("kind", k), ("other_kind", k)) for k in KINDS)
 ROLES = ("supervisor", "planner", "driver", "customer_contact", "safety_lead")
 
 
 class Dock(Record):
-    """One dock of the site. `free` is in pallets, after existing reservations."""
+    """One dock of the site, in pallets."""
 
     dock: str  # "D3"
-    free: int
-    status: str  # "open" | "full" | "closed"
-    candidate: bool  # the order may go there
+    kind: str  # what it is built for
+    capacity: int
+    reserved: int  # by other orders, before the episode
+
+    @property
+    def free(self) -> int:
+        """Pallets that still fit."""
+        return self.capacity - self.reserved
 
 
 class OtherOrder(Record):
@@ -40,7 +48,7 @@ class OtherOrder(Record):
     ticket_id: str
     customer: str
     pallets: int
-    dock: str
+    dock: str  # that it already has
 
 
 class WarehouseTruth(Truth):
@@ -59,11 +67,14 @@ class WarehouseTruth(Truth):
     priority: str
     stage: str
     pallets: int
-    docks: tuple[Dock, ...]
-    candidates: tuple[str, str]  # as the order lists them
+    kind: str  # of dock that the order needs
+    other_kind: str
+    docks: tuple[Dock, ...]  # by name: two of the order's kind, one or more of the other
+    candidates: tuple[str, str]  # the docks of the order's kind, by name
     right_dock: str
-    full_dock: str  # the other candidate
-    asked_dock: str  # named in the ticket: full or closed
+    full_dock: str  # of the right kind, no room
+    wrong_dock: str  # of the other kind, with room
+    asked_dock: str  # what the ticket asks for: `wrong_dock` or `full_dock`
     others: tuple[OtherOrder, ...]
     date: str
 
@@ -80,19 +91,10 @@ def draw(seed: int, split: Split) -> WarehouseTruth:
     site, customer, carrier, *rest = draw_companies(rng, split, 6)
     pallets = rng.randint(3, 9)
     names = [f"D{n}" for n in sorted(rng.sample(range(1, 10), 5 if axes["site_size"] == "large" else 4))]
-    right, full, closed, *spare = rng.sample(names, len(names))
-    candidates = (right, full) if axes["open_position"] == "first" else (full, right)
-    docks = []
-    for name in names:
-        if name == right:
-            free, status = pallets + rng.randint(1, 9), "open"
-        elif name == closed:
-            free, status = 0, "closed"
-        elif name == full:
-            free, status = 0, "full"
-        else:
-            free, status = pallets + rng.randint(1, 6), "open"
-        docks.append(Dock(dock=name, free=free, status=status, candidate=name in candidates))
+    low, high = sorted(rng.sample(names, 2))
+    right, full = (low, high) if axes["open_position"] == "first" else (high, low)
+    wrong, *spare = rng.sample([n for n in names if n not in (right, full)], len(names) - 2)
+    docks = tuple(_dock(rng, name, pallets, right=right, full=full, axes=axes) for name in names)
     others = tuple(
         OtherOrder(
             order_id=f"O-{figures.draw(1000, 9900)}",
@@ -122,11 +124,22 @@ def draw(seed: int, split: Split) -> WarehouseTruth:
         priority=axes["priority"],
         stage=axes["stage"],
         pallets=pallets,
-        docks=tuple(docks),
-        candidates=candidates,
+        kind=axes["kind"],
+        other_kind=axes["other_kind"],
+        docks=docks,
+        candidates=(low, high),
         right_dock=right,
         full_dock=full,
-        asked_dock=full if axes["asked_dock"] == "full" else closed,
+        wrong_dock=wrong,
+        asked_dock=full if axes["asked_dock"] == "full" else wrong,
         others=others,
         date=date,
     )
+
+
+def _dock(rng: random.Random, name: str, pallets: int, *, right: str, full: str, axes: dict[str, str]) -> Dock:
+    """Room for the order twice everywhere but at the full dock."""
+    reserved = rng.randint(4, 9) if name == full else rng.randint(0, 5)
+    free = 0 if name == full else 2 * pallets + rng.randint(0, 6)
+    kind = axes["kind"] if name in (right, full) else axes["other_kind"]
+    return Dock(dock=name, kind=kind, capacity=reserved + free, reserved=reserved)
