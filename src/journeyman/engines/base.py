@@ -17,6 +17,7 @@ class EngineIdentity(Record):
     weights_digest: str = ""  # of the checkpoint at version 0
     tokenizer_digest: str = ""
     context_tokens: int = 0
+    needs_messages: bool = False  # answers from canonical messages; the gateway then fills SampleRequest.messages
 
 
 class SampleRequest(Record):
