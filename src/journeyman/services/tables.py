@@ -115,7 +115,7 @@ class Session:
         return stored
 
     def update(self, table: str, where: Row, **values: Any) -> list[Row]:
-        """Set `values` on the rows matching `where` and return them; rows that held the values already are no effect."""
+        """Set `values` on the rows matching `where` and return them; rows that held them already are no effect."""
         before = self._database.rows(table, where)
         clause, parameters = _match(where)
         setters = ", ".join(f'"{column}" = ?' for column in values)

@@ -212,3 +212,13 @@ class InProcessWorld:
     async def close(self) -> None:
         """Forget the episode; idempotent."""
         self.world.close()
+
+
+class InProcessHost:
+    """Opens worlds in this process with the interface of `client.ServiceHost`: no isolation, no sockets."""
+
+    async def open(
+        self, episode: str, grants: Sequence[ServiceGrant], initial_state: State, frozen_time: str, seed: int
+    ) -> InProcessWorld:
+        """Start all services of an episode; `episode` is only a label here. Raises UserError."""
+        return InProcessWorld(open_world(grants, initial_state, frozen_time, seed))
