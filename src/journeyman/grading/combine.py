@@ -1,0 +1,117 @@
+"""Evidence, rubric and grader to one grade: every criterion decided, by its check or by the judge, then aggregated.
+
+Invariant: a grade holds exactly one verdict per criterion, in the rubric's order; otherwise GraderFailure.
+"""
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+
+from journeyman.errors import GraderFailure, UserError
+from journeyman.grading.checks import CHECKS_VERSION, decide
+from journeyman.grading.evidence import SealedEvidence
+from journeyman.grading.judge import Judge
+from journeyman.grading.rubric import aggregate, refusal
+from journeyman.office.render import RENDERING_VERSION
+from journeyman.records.grade import Grade, GraderIdentity
+from journeyman.records.rubric import Check, Criterion, Rubric, Verdict
+
+OFFICIAL = "official"
+
+
+def identity_of(rubric: Rubric, judge: Judge | None = None, name: str = OFFICIAL) -> GraderIdentity:
+    """Who would grade with this rubric and judge: checks, rubric, judge, prompt and rendering, all bound (Z-10).
+
+    Raises UserError where a criterion is judged and no judge is given.
+    """
+    judged = [c.id for c in rubric.criteria if not isinstance(c.decide, Check)]
+    if judged and judge is None:
+        raise UserError(f"criterion {judged[0]} is judged and no judge was given: name one in the recipe's [judge]")
+    return GraderIdentity(
+        name=name,
+        checks_version=CHECKS_VERSION,
+        rubric_digest=rubric.digest(),
+        judge=judge.name if judge else None,
+        prompt_digest=judge.prompt_digest if judge else None,
+        rendering_version=RENDERING_VERSION,
+    )
+
+
+def method_digest(identity: GraderIdentity) -> str:
+    """The identity but for the rubric: one for all tasks of a job, bound into every episode before its rollout.
+
+    Together with the episode's task digest (which binds the rubric) it fixes the whole identity.
+    """
+    return identity.model_copy(update={"rubric_digest": ""}).digest()
+
+
+@dataclass(frozen=True)
+class Grader:
+    """Who grades: the official one is bound into every episode before its first rollout; others grade beside it."""
+
+    judge: Judge | None = None
+    name: str = OFFICIAL
+
+    def identity(self, rubric: Rubric) -> GraderIdentity:
+        """Frozen identity for one rubric. Raises UserError where the rubric needs a judge this grader lacks."""
+        return identity_of(rubric, self.judge, self.name)
+
+    @cached_property
+    def method_digest(self) -> str:
+        """`Episode.grader_digest` of every episode this grader is official for."""
+        identity = GraderIdentity(
+            name=self.name,
+            checks_version=CHECKS_VERSION,
+            rubric_digest="",
+            judge=self.judge.name if self.judge else None,
+            prompt_digest=self.judge.prompt_digest if self.judge else None,
+            rendering_version=RENDERING_VERSION,
+        )
+        return method_digest(identity)
+
+
+async def grade(
+    evidence: SealedEvidence, rubric: Rubric, identity: GraderIdentity, judge: Judge | None = None
+) -> Grade:
+    """Decide every criterion and aggregate. Pure but for the judge's calls.
+
+    Raises GraderFailure: a check of the rubric is malformed, or a judged verdict stayed missing after bounded retries.
+    """
+    started = time.perf_counter()
+    verdicts = [_checked(c, c.decide, evidence) for c in rubric.criteria if isinstance(c.decide, Check)]
+    judged = [c for c in rubric.criteria if not isinstance(c.decide, Check)]
+    if judged:
+        verdicts += await _judged(judged, evidence, rubric, verdicts, judge)
+    order = {c.id: i for i, c in enumerate(rubric.criteria)}
+    verdicts.sort(key=lambda v: order[v.criterion])
+    raw, rewards = aggregate(rubric, verdicts)
+    return Grade(
+        episode=evidence.episode,
+        seal_digest=evidence.seal_digest,
+        grader=identity,
+        verdicts=tuple(verdicts),
+        raw=raw,
+        rewards=rewards,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _checked(criterion: Criterion, check: Check, evidence: SealedEvidence) -> Verdict:
+    try:
+        finding = decide(check, evidence)
+    except UserError as error:
+        raise GraderFailure("check_malformed", f"criterion {criterion.id}: {error}") from error
+    return Verdict(criterion=criterion.id, met=finding.met, evidence=finding.evidence, source="check")
+
+
+async def _judged(
+    judged: list[Criterion], evidence: SealedEvidence, rubric: Rubric, checked: list[Verdict], judge: Judge | None
+) -> tuple[Verdict, ...]:
+    if judge is None:
+        raise GraderFailure("no_judge", f"criterion {judged[0].id} is judged and no judge was given")
+    result = await judge.decide(judged, evidence)
+    if result.refused:
+        known = {v.criterion: v.met for v in (*checked, *result.verdicts)}
+        why = "; ".join(f"{name}: {reason}" for name, reason in result.refused.items())
+        raise refusal(rubric, known, f"no verdict after {judge.config.retries + 1} tries: {why}")
+    return result.verdicts

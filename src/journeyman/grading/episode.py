@@ -1,0 +1,140 @@
+"""Grade files beside sealed episodes, and the outcome derived from both.
+
+Invariant: a reward exists only through a create-only grade whose seal, task, rubric and grader identity all match the
+episode's; every other end is `Quarantined` with layer and cause, never a number (L-04, T-07, Q-01, Q-02).
+"""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from journeyman.errors import Failure, GraderFailure, ServiceFailure, UserError, boundary
+from journeyman.grading.combine import OFFICIAL, Grader, grade, method_digest
+from journeyman.grading.evidence import SealedEvidence
+from journeyman.records.base import Record, canonical_json
+from journeyman.records.episode import Episode
+from journeyman.records.grade import REPORTED, Grade, GraderIdentity
+from journeyman.records.outcome import FailureCause, Graded, Outcome, Quarantined
+from journeyman.records.rubric import Rubric
+from journeyman.services.reconcile import reconcile
+from journeyman.store.atomic import append_line, create_only, read_lines
+from journeyman.store.seal import read_seal, seal_digest
+from journeyman.store.sealed import SealedEpisode
+from journeyman.tasks.package import load_task, public_workspace, stamp
+
+FAILURES = "failures.jsonl"
+
+
+class GradingFailure(Record):
+    """One failed try of one grader; a later try may still give the grade."""
+
+    grader: str  # method digest of the grader
+    failure: FailureCause
+
+
+class Contract(NamedTuple):
+    """What of a task grading needs: the rubric, the files an episode began with, and the package's identity."""
+
+    rubric: Rubric
+    workspace: Path
+    content_digest: str
+
+
+def contract_of(task_dir: Path) -> Contract:
+    """The grading contract of a task package; read again whenever its files change. Raises UserError."""
+    return _contract(task_dir, stamp(task_dir))
+
+
+@lru_cache(maxsize=4096)
+def _contract(task_dir: Path, _stamp: tuple[int, ...]) -> Contract:
+    task = load_task(task_dir, handlers=False)
+    return Contract(task.rubric, public_workspace(task_dir), task.content_digest)
+
+
+def grade_path(grades_dir: Path, method: str) -> Path:
+    """Where the grade of one grader (by its method digest) on one episode lies."""
+    return grades_dir / f"{method}.json"
+
+
+async def grade_episode(episode_dir: Path, task_dir: Path, grades_dir: Path, grader: Grader) -> Outcome:
+    """Verify the seal, grade once, write the grade create-only, and say the outcome under this grader.
+
+    A failed attempt stays Quarantined and is not graded; a grader that breaks gives Quarantined(layer="grader").
+    Raises SealBroken (no seal, or bytes changed since), UserError (this grader identity has graded it already).
+    """
+    sealed = SealedEpisode.open(episode_dir)
+    episode = sealed.episode
+    if episode.failure is not None:
+        return _quarantined(episode.failure)
+    path = grade_path(grades_dir, grader.method_digest)
+    if path.exists():
+        raise UserError(f"{path}: {episode.spec.id} has a grade by this grader; a second one is refused")
+    try:
+        with boundary("grader"):
+            contract = contract_of(task_dir)
+            identity = grader.identity(contract.rubric)
+            _check_frozen(episode, contract, identity)
+            evidence = SealedEvidence.of(sealed, contract.workspace)
+            _check_ledger(evidence)
+            result = await grade(evidence, contract.rubric, identity, grader.judge)
+    except Failure as failure:
+        cause = FailureCause(layer=failure.layer, cause=failure.cause, detail=failure.detail)
+        grades_dir.mkdir(parents=True, exist_ok=True)
+        append_line(grades_dir / FAILURES, GradingFailure(grader=grader.method_digest, failure=cause).canonical())
+        return _quarantined(cause)
+    create_only(path, canonical_json(result.model_dump(mode="json")))
+    return _graded(result, REPORTED)
+
+
+def _check_frozen(episode: Episode, contract: Contract, identity: GraderIdentity) -> None:
+    """T-07: what grades now is what was bound before the rollout. Raises GraderFailure."""
+    if episode.task_digest != contract.content_digest:
+        raise GraderFailure("task_changed", f"episode ran {episode.task_digest}, package is {contract.content_digest}")
+    method = method_digest(identity)
+    if identity.name == OFFICIAL and episode.grader_digest != method:
+        raise GraderFailure("grader_changed", f"bound {episode.grader_digest}, grading with {method}")
+
+
+def _check_ledger(evidence: SealedEvidence) -> None:
+    """G-10: ledger and dispatch log agree both ways. Raises ServiceFailure."""
+    inside = any(event.tool == "bash" for event in evidence.dispatch)
+    problems = reconcile(evidence.ledger, evidence.dispatch, set(evidence.state), inside_box=inside)
+    if problems:
+        raise ServiceFailure("ledger_mismatch", problems[0])
+
+
+def outcome_of(episode_dir: Path, grades_dir: Path, reward_name: str = REPORTED) -> Outcome:
+    """The outcome a sealed episode has: from its seal and the official grader's grade, joined under one lineage (Q-02).
+
+    Not graded yet is Quarantined(grader, "ungraded"): the reward is absent, not zero. Checks the join, not every byte
+    (`verify_seal` does that). Raises SealBroken where there is no seal, UserError for a reward name the grade lacks.
+    """
+    read_seal(episode_dir)
+    episode = Episode.parse((episode_dir / "episode.json").read_bytes())
+    if episode.failure is not None:
+        return _quarantined(episode.failure)
+    path = grade_path(grades_dir, episode.grader_digest)
+    if not path.exists():
+        return _ungraded(episode, grades_dir)
+    found = Grade.parse(path.read_bytes())
+    joined = (found.episode, found.seal_digest, method_digest(found.grader))
+    if joined != (episode.spec.id, seal_digest(episode_dir), episode.grader_digest):
+        return Quarantined(layer="grader", cause="grade_of_another_episode", detail=str(path))
+    return _graded(found, reward_name)
+
+
+def _ungraded(episode: Episode, grades_dir: Path) -> Quarantined:
+    tries = [GradingFailure.parse(line) for line in read_lines(grades_dir / FAILURES)]
+    mine = [t.failure for t in tries if t.grader == episode.grader_digest]
+    return _quarantined(mine[-1]) if mine else Quarantined(layer="grader", cause="ungraded")
+
+
+def _quarantined(cause: FailureCause) -> Quarantined:
+    return Quarantined(layer=cause.layer, cause=cause.cause, detail=cause.detail)
+
+
+def _graded(found: Grade, reward_name: str) -> Graded:
+    if reward_name not in found.rewards:
+        known = ", ".join(found.rewards)
+        raise UserError(f"reward {reward_name!r} is not in the grade of {found.episode}: one of {known}")
+    return Graded(reward=found.rewards[reward_name], reward_name=reward_name, grade_digest=found.digest())

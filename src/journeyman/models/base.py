@@ -1,0 +1,47 @@
+"""The model seam: an LLM endpoint we call ourselves (judge, author, reviewer). Text in, text and measured usage out."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from journeyman.errors import JourneymanError
+from journeyman.records.base import Record
+
+
+class ModelMessage(Record):
+    """One chat message."""
+
+    role: str  # "system" | "user" | "assistant"
+    content: str
+
+
+class ModelUsage(Record):
+    """Tokens of one call. `input_tokens` includes the cached ones."""
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Completion(Record):
+    """What the model answered."""
+
+    text: str
+    usage: ModelUsage = ModelUsage()
+
+
+class ModelUnavailable(JourneymanError):
+    """The endpoint did not give a usable answer after bounded retries; the caller names the layer it matters to."""
+
+
+class Model(Protocol):
+    """One LLM. `name` identifies model and decoding settings; it is bound into whatever the model decides (Z-10)."""
+
+    name: str
+
+    async def complete(self, messages: Sequence[ModelMessage]) -> Completion:
+        """One answer. Raises ModelUnavailable."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections; idempotent."""
+        ...
