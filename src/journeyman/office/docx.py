@@ -6,7 +6,7 @@ Deleted and inserted text are never glued together.
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 from xml.etree.ElementTree import Element
 
 from journeyman.office.docx_numbering import Numbering, NumberingPart, numbering_part
@@ -64,16 +64,16 @@ def read(path: str, data: bytes) -> Rendered:
 class _Stories:
     """Reads stories (body, header, note) with the document's headings and list numbers."""
 
-    def __init__(self, headings: dict[str, int], lists: NumberingPart) -> None:
-        self._headings = headings
+    def __init__(self, styles: _Styles, lists: NumberingPart) -> None:
+        self._styles = styles
         self._lists = lists
-        self._numbering = Numbering(lists)
+        self._numbering = Numbering(lists, styles.lists)
 
     def whole(
         self, body: Element, sides: list[tuple[str, Element]], notes: list[tuple[str, Element]], view: View
     ) -> str:
         """Headers, body, footers and notes under one view."""
-        self._numbering = Numbering(self._lists)
+        self._numbering = Numbering(self._lists, self._styles.lists)
         blocks: list[str] = []
         for name, root in sides:
             if name == "header" and (content := self.story(root, view)):
@@ -125,7 +125,7 @@ class _Stories:
         style = properties.find(f"{W}pStyle") if properties is not None else None
         name = style.get(f"{W}val", "") if style is not None else ""
         label = self._numbering.label(properties, name)
-        level = self._headings.get(name, 0)
+        level = self._styles.headings.get(name, 0)
         if not text.strip():
             return ""
         return f"{'#' * level} {label}{text}" if level else f"{label}{text}"
@@ -215,18 +215,28 @@ def _row_gone(row: Element, view: View) -> bool:
     return properties.find(f"{W}del" if view == "current" else f"{W}ins") is not None
 
 
+class _Styles(NamedTuple):
+    headings: dict[str, int]  # style id -> heading level 1..6; Title counts as 1
+    lists: dict[str, tuple[str, int]]  # style id -> list id and level
+
+
 @lru_cache(maxsize=32)
-def _heading_levels(styles: bytes) -> dict[str, int]:
-    """Style id -> heading level 1..6; Title counts as 1. Cached: documents of one template share this part."""
-    levels: dict[str, int] = {}
-    for style in parse(styles).iter(f"{W}style"):
+def _styles(part: bytes) -> _Styles:
+    """What paragraph styles mean. Cached: documents of one template share this part."""
+    read = _Styles({}, {})
+    for style in parse(part).iter(f"{W}style"):
+        style_id = style.get(f"{W}styleId", "")
         name_element = style.find(f"{W}name")
         name = (name_element.get(f"{W}val", "") if name_element is not None else "").lower()
         if name.startswith("heading ") and name[8:].isdigit():
-            levels[style.get(f"{W}styleId", "")] = min(int(name[8:]), 6)
+            read.headings[style_id] = min(int(name[8:]), 6)
         elif name == "title":
-            levels[style.get(f"{W}styleId", "")] = 1
-    return levels
+            read.headings[style_id] = 1
+        list_id, level = style.find(f".//{W}numId"), style.find(f".//{W}numPr/{W}ilvl")
+        if list_id is not None:
+            depth = int(level.get(f"{W}val", "0")) if level is not None else 0
+            read.lists[style_id] = (list_id.get(f"{W}val", "0"), depth)
+    return read
 
 
 @lru_cache(maxsize=32)

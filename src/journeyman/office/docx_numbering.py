@@ -21,11 +21,12 @@ class NumberingPart(NamedTuple):
     levels: dict[str, dict[int, _Level]] = {}
     lists: dict[str, str] = {}
     by_style: dict[str, tuple[str, int]] = {}
+    restarts: dict[str, dict[int, int]] = {}  # list id -> level -> number its first item gets
 
 
 def numbering_part(part: Element) -> NumberingPart:
     """Read the root of numbering.xml."""
-    read = NumberingPart({}, {}, {})
+    read = NumberingPart({}, {}, {}, {})
     for abstract in part.iter(f"{W}abstractNum"):
         name = abstract.get(f"{W}abstractNumId", "")
         levels = read.levels.setdefault(name, {})
@@ -36,16 +37,22 @@ def numbering_part(part: Element) -> NumberingPart:
             if style := _value(level, "pStyle"):
                 read.by_style[style] = (name, depth)
     for number in part.iter(f"{W}num"):
-        read.lists[number.get(f"{W}numId", "")] = _value(number, "abstractNumId") or ""
+        name = number.get(f"{W}numId", "")
+        read.lists[name] = _value(number, "abstractNumId") or ""
+        for override in number.iter(f"{W}lvlOverride"):
+            if start_again := _value(override, "startOverride"):
+                read.restarts.setdefault(name, {})[int(override.get(f"{W}ilvl", "0"))] = int(start_again)
     return read
 
 
 class Numbering:
     """Labels of one reading of a document. `label` must be called once per paragraph, in order."""
 
-    def __init__(self, part: NumberingPart) -> None:
+    def __init__(self, part: NumberingPart, style_lists: dict[str, tuple[str, int]]) -> None:
         self._part = part
+        self._style_lists = style_lists
         self._counts: dict[str, dict[int, int]] = {}
+        self._begun: set[str] = set()
 
     def label(self, properties: Element | None, style: str) -> str:
         """The number (with a trailing space) Word shows before a paragraph; "" where it shows none."""
@@ -70,13 +77,22 @@ class Numbering:
         return f"{text} " if text else ""
 
     def _where(self, properties: Element | None, style: str) -> tuple[str, int] | None:
+        """The abstract list and level of a paragraph: its own, its style's, or the level that names its style."""
         numbered = properties.find(f"{W}numPr") if properties is not None else None
-        if numbered is None:
+        if numbered is not None:
+            list_id, depth = _value(numbered, "numId") or "0", int(_value(numbered, "ilvl") or 0)
+        elif style in self._style_lists:
+            list_id, depth = self._style_lists[style]
+        else:
             return self._part.by_style.get(style)
-        list_id = _value(numbered, "numId")
-        if list_id in (None, "0") or list_id not in self._part.lists:
+        abstract = self._part.lists.get(list_id)
+        if abstract is None:  # list 0 switches numbering off
             return None
-        return self._part.lists[list_id], int(_value(numbered, "ilvl") or 0)
+        if list_id not in self._begun:
+            self._begun.add(list_id)
+            for level, start in self._part.restarts.get(list_id, {}).items():
+                self._counts.setdefault(abstract, {})[level] = start - 1
+        return abstract, depth
 
 
 def _value(parent: Element, name: str) -> str | None:
