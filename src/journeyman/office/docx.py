@@ -41,7 +41,7 @@ def read(path: str, data: bytes) -> Rendered:
     styles = package.read_first(t for k, t in parts if k == "styles")
     numbering = package.read_first(t for k, t in parts if k == "numbering")
     story = _Stories(
-        _heading_levels(styles) if styles else {}, _list_levels(numbering) if numbering else NumberingPart()
+        _styles(styles) if styles else _Styles({}, {}), _list_levels(numbering) if numbering else NumberingPart()
     )
     sides = _sides(package, parts)
     notes = _notes(package, parts)
@@ -59,6 +59,11 @@ def read(path: str, data: bytes) -> Rendered:
     warnings = ("tracked changes are pending",) if tracked else ()
     tables = tuple(story.tables(body))
     return Rendered(path, "docx", "\n\n".join(text), current, original, tables, warnings=warnings)
+
+
+class _Styles(NamedTuple):
+    headings: dict[str, int]  # style id -> heading level 1..6; Title counts as 1
+    lists: dict[str, tuple[str, int]]  # style id -> list id and level
 
 
 class _Stories:
@@ -213,11 +218,6 @@ def _row_gone(row: Element, view: View) -> bool:
     if properties is None or view == "all":
         return False
     return properties.find(f"{W}del" if view == "current" else f"{W}ins") is not None
-
-
-class _Styles(NamedTuple):
-    headings: dict[str, int]  # style id -> heading level 1..6; Title counts as 1
-    lists: dict[str, tuple[str, int]]  # style id -> list id and level
 
 
 @lru_cache(maxsize=32)
