@@ -91,7 +91,8 @@ def _grid(page: Any, grid: Grid) -> None:
     page.set_fill_color(*page.ink)
     page.set_text_color(255, 255, 255)
     page.set_font(page.family, "B", 9)
-    _row(page, grid.header, widths, fill=True)
+    figures = [all(is_figure(r[i]) or not r[i] for r in grid.rows if len(r) > i) for i in range(len(widths))]
+    _row(page, grid.header, widths, fill=True, figures=figures)
     page.set_text_color(20, 20, 20)
     for index, cells in enumerate(grid.rows):
         bold = grid.total and index == len(grid.rows) - 1
@@ -104,7 +105,9 @@ def _grid(page: Any, grid: Grid) -> None:
     page.ln(3)
 
 
-def _row(page: Any, cells: tuple[str, ...], widths: list[float], *, fill: bool = False) -> None:
+def _row(
+    page: Any, cells: tuple[str, ...], widths: list[float], *, fill: bool = False, figures: list[bool] | None = None
+) -> None:
     """One row, as high as its tallest cell."""
     texts = [printable(text.replace("**", "")) for text in cells]
     wrapped = [
@@ -117,9 +120,10 @@ def _row(page: Any, cells: tuple[str, ...], widths: list[float], *, fill: bool =
         page.add_page()
         page.set_font(page.family, "", 9)
     x, y = _LEFT, page.get_y()
-    for text, lines, width in zip(texts, wrapped, widths, strict=True):
+    right = figures or [is_figure(text) for text in texts]
+    for lines, width, figure in zip(wrapped, widths, right, strict=True):
         page.rect(x, y, width, height, style="DF" if fill else "D")
         page.set_xy(x, y + 0.75)
-        page.multi_cell(width, 4.5, "\n".join(lines), align="R" if is_figure(text) else "L")
+        page.multi_cell(width, 4.5, "\n".join(lines), align="R" if figure else "L")
         x += width
     page.set_xy(_LEFT, y + height)

@@ -76,6 +76,14 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "title": {"bold": True, "font_size": 14, "font_color": "#COLOUR"},
     "sub": {"italic": True, "font_color": "#595959"},
     "head": {"bold": True, "font_color": "#FFFFFF", "bg_color": "#COLOUR", "text_wrap": True, "valign": "vcenter"},
+    "head_right": {
+        "bold": True,
+        "font_color": "#FFFFFF",
+        "bg_color": "#COLOUR",
+        "text_wrap": True,
+        "valign": "vcenter",
+        "align": "right",
+    },
     "label": {"indent": 1},
     "money": {"num_format": "#,##0;(#,##0)"},
     "money1": {"num_format": "#,##0.0;(#,##0.0)"},
@@ -93,8 +101,13 @@ _LOOKS: dict[str, dict[str, Any]] = {
 
 
 def head(*labels: str) -> tuple[Cell, ...]:
-    """A header row."""
+    """A header row over text."""
     return tuple(Cell(label, "head") for label in labels)
+
+
+def figure_head(first: str, *labels: str) -> tuple[Cell, ...]:
+    """A header row over a label column and columns of figures."""
+    return (Cell(first, "head"), *(Cell(label, "head_right") for label in labels))
 
 
 def row(look: str, label: Value, *values: Value) -> tuple[Cell, ...]:
@@ -116,7 +129,7 @@ def xlsx_bytes(book: Book) -> bytes:
         for name, look in _LOOKS.items()
     }
     for sheet in book.sheets:
-        _write(made, made.add_worksheet(sheet.name), sheet, looks)
+        _write(made, made.add_worksheet(sheet.name), sheet, looks, book.colour)
     for name, reference in book.names:
         made.define_name(name, reference)
     made.close()
@@ -130,7 +143,7 @@ def _settled(data: bytes) -> bytes:
         return zip_parts({entry.filename: archive.read(entry) for entry in archive.infolist()})
 
 
-def _write(made: Any, target: Any, sheet: Sheet, looks: dict[str, Any]) -> None:
+def _write(made: Any, target: Any, sheet: Sheet, looks: dict[str, Any], colour: str) -> None:
     for column, width in enumerate(sheet.widths):
         target.set_column(column, column, width)
     for number, cells in enumerate(sheet.rows):
@@ -155,7 +168,7 @@ def _write(made: Any, target: Any, sheet: Sheet, looks: dict[str, Any]) -> None:
     for note in sheet.notes:
         target.write_comment(note.cell, note.text, {"author": note.author, "x_scale": 1.6})
     for chart in sheet.charts:
-        _add_chart(made, target, chart)
+        _add_chart(made, target, chart, colour)
     if sheet.colour:
         target.set_tab_color(f"#{sheet.colour}")
     if sheet.hidden:
@@ -166,10 +179,13 @@ def _write(made: Any, target: Any, sheet: Sheet, looks: dict[str, Any]) -> None:
     target.set_footer("&L&F &A&RPage &P of &N")
 
 
-def _add_chart(made: Any, target: Any, chart: Chart) -> None:
+def _add_chart(made: Any, target: Any, chart: Chart, colour: str) -> None:
     drawn = made.add_chart({"type": chart.kind})
-    for name, values in chart.series:
-        drawn.add_series({"name": name, "categories": f"={chart.categories}", "values": f"={values}"})
+    shades = (f"#{colour}", "#A6A6A6", "#5B9BD5", "#ED7D31", "#70AD47")
+    for (name, values), shade in zip(chart.series, shades, strict=False):
+        look = {"line": {"color": shade, "width": 2}} if chart.kind == "line" else {"fill": {"color": shade}}
+        drawn.add_series({"name": name, "categories": f"={chart.categories}", "values": f"={values}", **look})
+    drawn.set_y_axis({"min": 0, "major_gridlines": {"visible": True, "line": {"color": "#D9D9D9"}}})
     drawn.set_title({"name": chart.title, "name_font": {"size": 11}})
     drawn.set_legend({"position": "bottom"})
     target.insert_chart(chart.at, drawn)
