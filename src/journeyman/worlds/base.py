@@ -1,10 +1,10 @@
-"""The world seam: an environment type turns (seed, split) into a frozen ground truth, and that into worlds of two sizes.
+"""The world seam: an environment type turns (seed, split) into a ground truth, and that into worlds of two sizes.
 
 Invariant: truth, drafts and demonstrations depend on their arguments only, never on the wall clock or on process state.
 """
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Protocol, TypeVar
 
 from pydantic import ConfigDict
@@ -58,6 +58,16 @@ class Truth(Record):
     split: Split
     axes: dict[str, str]
     frozen_time: str  # ISO 8601, the world's "now"
+
+
+COMPACT_BUDGET = Budget(
+    max_turns=14, max_sampled_tokens=1024, context_tokens=2048, policy_seconds=300.0, command_seconds=10.0
+)
+
+
+def text_file(lines: Iterable[str], as_of: str) -> FileDraft:
+    """A synthetic text file of these lines."""
+    return FileDraft(data=("\n".join(lines) + "\n").encode(), as_of=as_of)
 
 
 T = TypeVar("T", bound=Truth)

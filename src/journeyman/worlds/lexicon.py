@@ -11,58 +11,13 @@ from functools import cache
 
 from journeyman.records.task import Split
 
-_ONSETS = re.findall(
-    "[A-Z][a-z]*", "NorDalCorBelTarVelHalMorSerKelLanFenGarRudPolWesAshBramCalDorEdFarGilHarIsJorKinLorMarNed"
+_CAPITALISED = re.compile("[A-Z][a-z]*")
+_ONSETS = _CAPITALISED.findall(
+    "NorDalCorBelTarVelHalMorSerKelLanFenGarRudPolWesAshBramCalDorEdFarGilHarIsJorKinLorMarNed"
 )
-_ENDINGS = [
-    "vane",
-    "sey",
-    "den",
-    "mont",
-    "wick",
-    "ton",
-    "field",
-    "ford",
-    "ley",
-    "mere",
-    "gate",
-    "borne",
-    "stead",
-    "well",
-    "brook",
-    "dale",
-    "crest",
-    "holm",
-    "land",
-    "mark",
-]
-_FIRST = [
-    "Ada",
-    "Ben",
-    "Cara",
-    "Dan",
-    "Ella",
-    "Finn",
-    "Gwen",
-    "Hugo",
-    "Ines",
-    "Jon",
-    "Kira",
-    "Leo",
-    "Mona",
-    "Nils",
-    "Olga",
-    "Paul",
-    "Rita",
-    "Sam",
-    "Tess",
-    "Umar",
-    "Vera",
-    "Will",
-]
-_LAST_ONSETS = re.findall(
-    "[A-Z][a-z]*", "BarCleDrayEwFalGrimHolIveKerrLamMalNashOdePemQuinRoweSalThornUllVosWynYorkZellAlm"
-)
+_ENDINGS = _CAPITALISED.findall("VaneSeyDenMontWickTonFieldFordLeyMereGateBorneSteadWellBrookDaleCrestHolmLandMark")
+_FIRST = _CAPITALISED.findall("AdaBenCaraDanEllaFinnGwenHugoInesJonKiraLeoMonaNilsOlgaPaulRitaSamTessUmarVeraWill")
+_LAST_ONSETS = _CAPITALISED.findall("BarCleDrayEwFalGrimHolIveKerrLamMalNashOdePemQuinRoweSalThornUllVosWynYorkZellAlm")
 _LAST_ENDINGS = ("", "er", "by", "ham", "man", "son", "wood", "worth")
 
 
@@ -75,14 +30,14 @@ def _owner(key: int) -> Split:
 @cache
 def companies(split: Split) -> tuple[str, ...]:
     """Company stems of a split."""
-    names = [onset + ending for onset in _ONSETS for ending in _ENDINGS]
+    names = [onset + ending.lower() for onset in _ONSETS for ending in _ENDINGS]
     return tuple(name for index, name in enumerate(names) if _owner(index + 1) == split)
 
 
 @cache
 def people(split: Split) -> tuple[str, ...]:
     """Full names of a split; surnames are disjoint, first names are shared."""
-    surnames = [onset + ending for onset in _LAST_ONSETS for ending in _LAST_ENDINGS]
+    surnames = [onset + ending.lower() for onset in _LAST_ONSETS for ending in _LAST_ENDINGS]
     owned = [name for index, name in enumerate(surnames) if _owner(index + 5001) == split]
     return tuple(f"{_FIRST[(7 * i + 3 * j) % len(_FIRST)]} {name}" for i, name in enumerate(owned) for j in range(3))
 

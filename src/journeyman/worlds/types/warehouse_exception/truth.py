@@ -42,7 +42,7 @@ class Dock(Record):
 
 
 class OtherOrder(Record):
-    """An order that is not the matter, with its ticket (look-alike ids)."""
+    """An order that is not the matter, with its ticket (look-alike ids); its pallets are what its dock has reserved."""
 
     order_id: str
     ticket_id: str
@@ -88,22 +88,23 @@ def draw(seed: int, split: Split) -> WarehouseTruth:
     rng = random.Random(f"operations.warehouse_exception:{split}:{seed}")
     axes = sample_axes(rng, AXES, FORBIDDEN)
     figures = Figures(rng, split)
-    site, customer, carrier, *rest = draw_companies(rng, split, 6)
+    site, customer, carrier, *rest = draw_companies(rng, split, 8)
     pallets = rng.randint(3, 9)
     names = [f"D{n}" for n in sorted(rng.sample(range(1, 10), 5 if axes["site_size"] == "large" else 4))]
     low, high = sorted(rng.sample(names, 2))
     right, full = (low, high) if axes["open_position"] == "first" else (high, low)
-    wrong, *spare = rng.sample([n for n in names if n not in (right, full)], len(names) - 2)
+    wrong = rng.choice([n for n in names if n not in (right, full)])
     docks = tuple(_dock(rng, name, pallets, right=right, full=full, axes=axes) for name in names)
     others = tuple(
         OtherOrder(
             order_id=f"O-{figures.draw(1000, 9900)}",
             ticket_id=f"T-{figures.draw(100, 990)}",
             customer=name,
-            pallets=rng.randint(2, 9),
-            dock=rng.choice(spare),
+            pallets=d.reserved,
+            dock=d.dock,
         )
-        for name in rest
+        for name, d in zip(rest, docks, strict=False)
+        if d.reserved
     )
     date = draw_date(rng, "2026-02-01", 280)
     return WarehouseTruth(

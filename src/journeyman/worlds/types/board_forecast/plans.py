@@ -1,0 +1,95 @@
+"""Plans for the compact board forecast: the reference, realistic errors, an expert who is right part of the time."""
+
+import random
+
+from journeyman.records.base import Record
+from journeyman.records.task import Plan, PlanStep
+from journeyman.worlds.scripts import embellish, lines, plan, read, say, write
+from journeyman.worlds.types.board_forecast.truth import BoardForecastTruth, ForecastVersion
+
+SOURCES = ("index.txt", "figures.txt", "counsel.txt", "note.txt")
+
+
+class Decisions(Record):
+    """What a memo says. None: the line is left out."""
+
+    version: ForecastVersion
+    figures: dict[str, int | None]
+    release: str | None
+    conflict: str | None
+
+
+def deliverable(truth: BoardForecastTruth) -> str:
+    """Path of the file to write."""
+    return f"{truth.deliverable}.txt"
+
+
+def keys(truth: BoardForecastTruth) -> tuple[str, ...]:
+    """Keys of the memo's lines, in order."""
+    return ("version", *truth.metrics, "release", "conflict")
+
+
+def right(truth: BoardForecastTruth) -> Decisions:
+    """The memo as it should be."""
+    approved = truth.version("approved")
+    return Decisions(
+        version=approved,
+        figures=dict(approved.headline),
+        release=truth.cleared,
+        conflict=truth.note_version,
+    )
+
+
+def memo(truth: BoardForecastTruth, decided: Decisions) -> PlanStep:
+    """The turn that writes the memo."""
+    pairs: list[tuple[str, str | int]] = [("version", decided.version.id)]
+    pairs += [(m, n) for m, n in decided.figures.items() if n is not None]
+    pairs += [(key, v) for key, v in (("release", decided.release), ("conflict", decided.conflict)) if v is not None]
+    return write(deliverable(truth), lines(pairs))
+
+
+def reference(truth: BoardForecastTruth) -> Plan:
+    """Full marks, no wasted word."""
+    readings = (read(path) for path in SOURCES)
+    return plan("reference", "reference", *readings, memo(truth, right(truth)), say("Done."))
+
+
+def negatives(truth: BoardForecastTruth) -> tuple[Plan, ...]:
+    """Each a concrete error; all strictly below the reference."""
+    good = right(truth)
+    readings = tuple(read(path) for path in SOURCES)
+
+    def with_memo(name: str, **changes: object) -> Plan:
+        return plan(name, "negative", *readings, memo(truth, good.model_copy(update=changes)))
+
+    stale, withdrawn = truth.version("superseded"), truth.version("withdrawn")
+    invented = {m: n + 7 for m, n in good.figures.items() if n is not None}
+    return (
+        plan("no_op", "negative", say("There is nothing to do.")),
+        plan("claim_only", "negative", *readings, say(f"I have written {deliverable(truth)} from {good.version.id}.")),
+        with_memo("stale_source", version=stale, figures=dict(stale.headline)),
+        with_memo("withdrawn_version", version=withdrawn, figures=dict(withdrawn.headline)),
+        with_memo("uncleared_release", release=truth.held),
+        with_memo("omitted_conflict", conflict=None),
+        with_memo("fabricated_figures", figures=invented),
+        with_memo("mixed_versions", figures=dict(stale.headline)),
+    )
+
+
+def demonstrations(truth: BoardForecastTruth, rng: random.Random, count: int) -> tuple[Plan, ...]:
+    """Runs of the imperfect expert."""
+    return tuple(_demonstrate(truth, rng, f"demo-{i}") for i in range(count))
+
+
+def _demonstrate(truth: BoardForecastTruth, rng: random.Random, name: str) -> Plan:
+    good = right(truth)
+    version = good.version
+    if rng.random() > 0.6:
+        version = rng.choice([v for v in truth.versions if v is not version])
+    figures: dict[str, int | None] = {m: n if rng.random() > 0.06 else None for m, n in version.headline.items()}
+    release = rng.choices((truth.cleared, truth.held, None), (0.6, 0.28, 0.12))[0]
+    reads_note = rng.random() < 0.6
+    conflict = truth.note_version if reads_note and rng.random() < 0.75 else rng.choice(("none", None))
+    decided = Decisions(version=version, figures=figures, release=release, conflict=conflict)
+    sources = list(SOURCES[:4] if reads_note else SOURCES[:3])
+    return embellish(rng, name, (*(read(path) for path in sources), memo(truth, decided)))
