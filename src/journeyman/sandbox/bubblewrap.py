@@ -1,0 +1,226 @@
+"""The default sandbox: one bubblewrap box per episode, one executor in it, nothing of ours bound into it.
+
+Invariant: a box has no capabilities, no network, no nested user namespaces, an overlay over read-only layers as
+/workspace, and (where we are root) a uid that no other running box has.
+"""
+
+import asyncio
+import itertools
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Self
+
+from journeyman.errors import SandboxFailure, UserError
+from journeyman.sandbox.base import SandboxIdentity, SandboxSpec, WorkspaceChange
+from journeyman.sandbox.bundle import BOOT, bundle
+from journeyman.sandbox.changes import collect
+from journeyman.sandbox.channel import Channel
+from journeyman.sandbox.detect import Readiness, detect
+from journeyman.sandbox.launcher import Exit, Launcher, Started
+from journeyman.sandbox.limits import BoxLimits, LimitSetter
+from journeyman.sandbox.reach import Reach, traversable
+from journeyman.sandbox.rootfs import ENVIRONMENT, base_argv, copy_binary, uid_range, unlock, write_etc
+
+START_SECONDS = 30.0
+END_SECONDS = 2.0
+
+
+class BubblewrapBox:
+    """One running box. Made by BubblewrapProvider.start; `close` ends it."""
+
+    def __init__(
+        self,
+        provider: "BubblewrapProvider",
+        identity: SandboxIdentity,
+        directory: Path,
+        layers: tuple[Path, ...],
+        limits: BoxLimits,
+        started: Started,
+    ) -> None:
+        self.identity = identity
+        self.directory, self.layers, self.limits, self.started = directory, layers, limits, started
+        self.channel = Channel(started.socket)
+        self.cpu_seconds = 0.0  # of every process of the box, known after `close`
+        self._provider = provider
+        self._closed = False
+
+    async def call(self, op: str, args: dict[str, Any], timeout_seconds: float = 120.0) -> dict[str, Any]:
+        """One executor operation; what the policy got wrong is {"error": ...}. Raises SandboxFailure."""
+        try:
+            return await self.channel.call(op, args, timeout_seconds)
+        except SandboxFailure as failure:
+            raise SandboxFailure(failure.cause, f"{failure.detail} {self._last_words()}".strip()) from failure
+
+    def _last_words(self) -> str:
+        if not self.started.exit.done() or self.started.exit.exception() is not None:
+            return ""
+        ended = self.started.exit.result()
+        return f"(exit {ended.code}) {ended.errors.strip()[-400:]}"
+
+    async def kill_agent(self) -> None:
+        """Kill every process in the box but the executor. Raises SandboxFailure."""
+        await self.call("kill_all", {}, 30.0)
+
+    async def collect(self) -> WorkspaceChange:
+        """What changed below /workspace since the start. Raises SandboxFailure."""
+        try:
+            return collect(self.directory / "upper", self.layers)
+        except OSError as error:
+            raise SandboxFailure("collect_failed", str(error)) from error
+
+    async def close(self) -> None:
+        """End the box and remove what it left; idempotent."""
+        if not self._closed:
+            self._closed = True
+            await self._provider.end(self)
+
+
+class BubblewrapProvider:
+    """Makes boxes below `state` (default: the temporary directory). An async context manager."""
+
+    def __init__(self, state: Path | None = None) -> None:
+        readiness = detect()
+        if not readiness.ready or readiness.binary is None:
+            raise UserError(readiness.line())
+        self._readiness: Readiness = readiness
+        self._given = state
+        self._numbers = itertools.count(1)
+        self._boxes: set[BubblewrapBox] = set()
+
+    async def __aenter__(self) -> Self:
+        self._state = Path(tempfile.mkdtemp(prefix="journeyman-", dir=self._given))
+        self._state.chmod(0o711)
+        self._uids = uid_range() if os.geteuid() == 0 else range(0)
+        if self._uids and not traversable(self._state.parent):
+            shutil.rmtree(self._state)
+            raise UserError(f"{self._state.parent} is closed to other users; set TMPDIR to a directory they may enter")
+        self._free = list(reversed(self._uids[:1024])) if self._uids else []
+        self._limits = LimitSetter()
+        self._launcher = await Launcher().__aenter__()
+        self._reach = Reach(self._state, self._launcher, foreign=bool(self._uids))
+        await self._prepare()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for box in list(self._boxes):
+            await box.close()
+        await self._launcher.__aexit__()
+        self._limits.sweep()
+        shutil.rmtree(self._state, onerror=unlock)
+
+    async def _prepare(self) -> None:
+        """What all boxes share: binary, executor, /etc, interpreter, and the part of argv that never changes."""
+        state = self._state
+        assert self._readiness.binary is not None
+        binary = copy_binary(self._readiness.binary, state / "tools")
+        (state / "executor").write_bytes(bundle())
+        (state / "executor").chmod(0o644)
+        write_etc(state / "etc")
+        (state / "empty").mkdir(mode=0o755)
+        (state / "boxes").mkdir(mode=0o711)
+        prefix = Path(sys.base_prefix).resolve()
+        self._python = str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
+        self._argv = [str(binary), *base_argv(state, self._python, prefix, await self._reach.tree(prefix))]
+
+    async def start(self, spec: SandboxSpec) -> BubblewrapBox:
+        """A fresh box, never one that was used before. Raises SandboxFailure, UserError."""
+        if self._uids and not self._free:
+            raise SandboxFailure("no_uid_left", f"{len(self._boxes)} boxes are running")
+        uid = self._free.pop() if self._uids else os.geteuid()
+        ids = (uid, uid) if self._uids else None
+        number = next(self._numbers)
+        directory = self._state / "boxes" / str(number)
+        limits = BoxLimits([], [], ())
+        try:
+            limits = self._limits.prepare(spec.limits, own_uid=bool(ids))
+            argv, layers = await self._command(spec, directory, uid, ids)
+            started = await self._launcher.start(argv, ids, limits.rlimits, limits.join)
+        except BaseException as error:
+            self._clear(directory, uid, limits)
+            if isinstance(error, OSError):
+                raise SandboxFailure("box_not_started", str(error)) from error
+            raise
+        box = BubblewrapBox(self, self._identity(uid), directory, layers, limits, started)
+        self._boxes.add(box)
+        try:
+            await box.channel.hello(START_SECONDS)
+        except BaseException as error:
+            await box.close()
+            if isinstance(error, SandboxFailure):
+                raise SandboxFailure("box_not_started", box._last_words() or error.detail) from error
+            raise
+        return box
+
+    async def _command(
+        self, spec: SandboxSpec, directory: Path, uid: int, ids: tuple[int, int] | None
+    ) -> tuple[list[str], tuple[Path, ...]]:
+        """The box's argv and its lower layers as this uid sees them; makes the box's directory."""
+        for part in (directory, directory / "upper", directory / "work"):
+            part.mkdir(mode=0o700)
+            if ids is not None:
+                os.chown(part, *ids)
+        layers = tuple(self._reach.layer(layer.resolve(), uid) for layer in spec.workspace)
+        if not layers:
+            layers = (self._state / "empty",)
+        argv = list(self._argv)
+        for layer in layers:
+            argv += ["--overlay-src", str(layer)]
+        argv += ["--overlay", str(directory / "upper"), str(directory / "work"), "/workspace"]
+        for inside, path in spec.read_only.items():
+            argv += ["--ro-bind", str(await self._reach.tree(path)), inside]
+        for inside, path in spec.sockets.items():
+            argv += ["--bind", str(self._reach.socket(path.resolve(), directory, ids)), inside]
+        argv += ["--remount-ro", "/"]
+        for name, value in {**ENVIRONMENT, **spec.environment}.items():
+            argv += ["--setenv", name, value]
+        argv += [
+            "--",
+            self._python,
+            "-I",
+            "-S",
+            "-c",
+            BOOT,
+            "/run/jm/executor",
+            "3",
+            "/workspace",
+            secrets.token_hex(8),
+        ]
+        return argv, layers
+
+    def _identity(self, uid: int) -> SandboxIdentity:
+        notes = [] if self._uids else ["caller's own uid"]
+        notes.append("rlimits instead of cgroups" if self._limits.kind == "rlimits" else self._limits.kind)
+        return SandboxIdentity(kind="bubblewrap", version=self._readiness.version, uid=uid, notes=tuple(notes))
+
+    async def end(self, box: BubblewrapBox) -> None:
+        """End a box's processes, free its uid, remove its files (called by `BubblewrapBox.close`)."""
+        box.channel.close()
+        try:
+            ended = await _within(box.started.exit, END_SECONDS)
+            if ended is None:
+                await self._launcher.kill(box.started.pid)
+                ended = await _within(box.started.exit, END_SECONDS)
+            box.cpu_seconds = ended.cpu_seconds if ended is not None else 0.0
+        except SandboxFailure:
+            pass  # the spawner is gone, and every box with it
+        self._boxes.discard(box)
+        self._clear(box.directory, box.identity.uid, box.limits)
+        self._reach.trim({layer for other in self._boxes for layer in other.layers})
+
+    def _clear(self, directory: Path, uid: int, limits: BoxLimits) -> None:
+        limits.remove()
+        if directory.exists():
+            shutil.rmtree(directory, onerror=unlock)
+        if self._uids:
+            self._free.append(uid)
+
+
+async def _within(exit: "asyncio.Future[Exit]", seconds: float) -> Exit | None:
+    try:
+        return await asyncio.wait_for(asyncio.shield(exit), seconds)
+    except TimeoutError:
+        return None

@@ -1,0 +1,145 @@
+"""The driver's end of the spawner: starts programs with an inherited socket and hears when they end.
+
+Invariant: a program started here never outlives the launcher, and its exit is reported exactly once.
+"""
+
+import array
+import asyncio
+import itertools
+import marshal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from journeyman.errors import SandboxFailure
+
+
+class Exit(NamedTuple):
+    """How a program ended. `cpu_seconds` includes the descendants it waited for."""
+
+    code: int  # negative: killed by that signal
+    cpu_seconds: float
+    errors: str
+
+
+class Started(NamedTuple):
+    """A running program: its pid, our end of its socket, and its exit to come."""
+
+    pid: int
+    socket: socket.socket
+    exit: "asyncio.Future[Exit]"
+
+
+class Launcher:
+    """Owns one spawner process. An async context manager."""
+
+    def __init__(self, python: str = sys.executable) -> None:
+        self._python = python
+        self._ids = itertools.count(1)
+        self._answers: dict[int, asyncio.Future[Any]] = {}
+        self._exits: dict[int, asyncio.Future[Exit]] = {}
+
+    async def __aenter__(self) -> Self:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        program = str(Path(__file__).with_name("spawner.py"))
+        argv = [self._python, "-I", "-S", program, str(theirs.fileno())]
+        self._process = subprocess.Popen(argv, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, cwd="/", env={})
+        theirs.close()
+        self._socket.setblocking(False)
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._socket.fileno(), self._hear)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._loop.remove_reader(self._socket.fileno())
+        self._socket.close()
+        self._fail("launcher closed")
+        try:
+            await asyncio.to_thread(self._process.wait, 5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            await asyncio.to_thread(self._process.wait)
+
+    def _fail(self, why: str) -> None:
+        for future in (*self._answers.values(), *self._exits.values()):
+            if not future.done():
+                future.set_exception(SandboxFailure("spawner_lost", why))
+                future.exception()  # whoever still waits gets it; nobody else is told
+        self._answers.clear()
+        self._exits.clear()
+
+    def _hear(self) -> None:
+        while True:
+            try:
+                data = self._socket.recv(1 << 18)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self._loop.remove_reader(self._socket.fileno())
+                self._fail("the spawner ended")
+                return
+            kind, ident, *rest = marshal.loads(data)
+            if kind == "exit":
+                future = self._exits.pop(ident)
+                if not future.done():
+                    future.set_result(Exit(*rest))
+            else:
+                if kind == "started":
+                    self._exits[rest[0]] = self._loop.create_future()
+                answer = self._answers.pop(ident)
+                if not answer.done():
+                    answer.set_result(rest[0])
+
+    async def _ask(self, message: tuple[Any, ...], fd: int | None = None) -> Any:
+        answer: asyncio.Future[Any] = self._loop.create_future()
+        self._answers[message[1]] = answer
+        await self._send(message, fd)
+        return await answer
+
+    async def _send(self, message: tuple[Any, ...], fd: int | None = None) -> None:
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))] if fd is not None else []
+        while True:
+            try:
+                self._socket.sendmsg([marshal.dumps(message)], rights)
+                return
+            except BlockingIOError:
+                await asyncio.sleep(0.001)
+            except OSError as error:
+                raise SandboxFailure("spawner_lost", str(error)) from error
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        ids: tuple[int, int] | None = None,
+        rlimits: Sequence[tuple[int, int]] = (),
+        cgroups: Sequence[str] = (),
+        environment: dict[str, str] | None = None,
+    ) -> Started:
+        """Start `argv` with one end of a stream socket as fd 3. Raises SandboxFailure."""
+        ours, theirs = socket.socketpair()
+        try:
+            ident = next(self._ids)
+            message = ("spawn", ident, list(argv), environment or {}, ids, list(rlimits), list(cgroups))
+            pid = await self._ask(message, theirs.fileno())
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        ours.setblocking(False)
+        return Started(pid, ours, self._exits[pid])
+
+    async def kill(self, pid: int) -> None:
+        """SIGKILL a started program; nothing happens where it has ended."""
+        if pid in self._exits:
+            await self._send(("kill", pid))
+
+    async def bind(self, source: Path, target: Path) -> str:
+        """Bind `source` at `target` for started programs only; returns "" or the reason why it cannot be done."""
+        answer: str = await self._ask(("bind", next(self._ids), str(source), str(target)))
+        return answer
