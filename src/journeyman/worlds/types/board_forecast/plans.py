@@ -84,11 +84,11 @@ def demonstrations(truth: BoardForecastTruth, rng: random.Random, count: int) ->
 def _demonstrate(truth: BoardForecastTruth, rng: random.Random, name: str) -> Plan:
     good = right(truth)
     version = good.version
-    if rng.random() > 0.6:
+    if rng.random() > 0.66:
         version = rng.choice([v for v in truth.versions if v is not version])
     figures: dict[str, int | None] = {m: n if rng.random() > 0.06 else None for m, n in version.headline.items()}
-    release = rng.choices((truth.cleared, truth.held, None), (0.6, 0.28, 0.12))[0]
-    reads_note = rng.random() < 0.6
+    release = rng.choices((truth.cleared, truth.held, None), (0.64, 0.22, 0.14))[0]
+    reads_note = rng.random() < 0.64
     conflict = truth.note_version if reads_note and rng.random() < 0.75 else rng.choice(("none", None))
     decided = Decisions(version=version, figures=figures, release=release, conflict=conflict)
     sources = list(SOURCES[:4] if reads_note else SOURCES[:3])

@@ -95,7 +95,7 @@ def _demonstrate(truth: WarehouseTruth, rng: random.Random, name: str) -> Plan:
     else:
         steps += [order(o)] if looked_up else []
         steps += [read(DOCKS)] if read_docks else []
-    fit = read_docks and rng.random() < 0.72
+    fit = read_docks and rng.random() < 0.86
     checked = rng.random() < 0.75
     if not fit:
         dock = truth.wrong_dock
@@ -123,8 +123,8 @@ def _checks(truth: WarehouseTruth, rng: random.Random) -> list[PlanStep]:
 def _after_timeout(order_id: str, dock: str, rng: random.Random) -> list[PlanStep]:
     """Look before doing it again, do it again blindly, or go on as if nothing had happened."""
     drawn = rng.random()
-    if drawn < 0.52:
+    if drawn < 0.56:
         return [reservations(order_id)]
-    if drawn < 0.62:
+    if drawn < 0.64:
         return [reserve(order_id, dock), reservations(order_id)]
-    return [reserve(order_id, dock)] if drawn < 0.84 else []
+    return [reserve(order_id, dock)] if drawn < 0.82 else []
