@@ -61,6 +61,7 @@ class ReadyTask:
     directory: Path
     workspace: Path  # public lower layer of /workspace
     initial_state: dict[str, Any]  # service -> table -> rows
+    grader_digest: str  # identity of the official grader, frozen before the first rollout
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,6 @@ class Workplace:
     services: Services | None
     gateway: Gateway
     harness: Harness
-    grader_digest: str  # identity of the official grader's method, bound before the first rollout
 
 
 @dataclass
@@ -100,7 +100,7 @@ class _Attempt:
         return Episode(
             spec=self.spec,
             task_digest=self.ready.task.content_digest,
-            grader_digest=self.place.grader_digest,
+            grader_digest=self.ready.grader_digest,
             harness_digest=self.place.harness.manifest.digest(),
             engine=self.place.gateway.engine_identity,
             sandbox=self.sandbox,

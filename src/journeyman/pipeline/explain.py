@@ -1,0 +1,195 @@
+"""Why a token got its gradient: token -> turn -> segment -> episode -> verdicts -> criterion -> task -> source file.
+
+Reads sealed bytes, grades and the learner's updates only; recomputes the advantage and says where it differs.
+"""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from journeyman.errors import UserError
+from journeyman.records.grade import Grade
+from journeyman.records.rubric import Criterion, Verdict
+from journeyman.records.sample import MemberUpdate, Update
+from journeyman.records.task import Task, WorldFile
+from journeyman.records.turn import Segment, Turn
+from journeyman.store.atomic import read_lines
+from journeyman.store.layout import Job
+from journeyman.store.sealed import SealedEpisode
+
+
+class TokenRef(NamedTuple):
+    """EPISODE#run.segment:position"""
+
+    episode: str
+    run: int
+    segment: int
+    position: int
+
+
+class Token(NamedTuple):
+    """One token as it was captured."""
+
+    id: int
+    sampled: bool
+    logprob: float
+    version: int
+
+
+class Lineage(NamedTuple):
+    """Everything between one token and the source files that decided its gradient."""
+
+    ref: TokenRef
+    token: Token
+    ids: list[int]  # of the whole segment
+    turn: Turn
+    segment: Segment | None
+    episode: SealedEpisode
+    why_untrained: str  # "" where the token is trained
+    grade: Grade | None
+    criteria: list[tuple[Criterion, Verdict]]
+    task: Task
+    sources: dict[str, list[WorldFile]]  # criterion id -> evidence files
+    update: Update | None
+    group: str
+    member: MemberUpdate | None
+
+
+def parse_ref(text: str) -> TokenRef:
+    """Read EPISODE#run.segment:position. Raises UserError."""
+    episode, hash_, place = text.partition("#")
+    numbers = place.replace(":", ".").split(".")
+    if not hash_ or len(numbers) != 3 or not all(n.isdigit() for n in numbers) or episode.count("/") != 4:
+        raise UserError(
+            f"{text!r} is no token: write JOB/policy/task/group/attempt.try#run.segment:position, "
+            "or give a run directory to be shown one"
+        )
+    run, segment, position = (int(n) for n in numbers)
+    return TokenRef(episode, run, segment, position)
+
+
+def updates(job: Job) -> list[Update]:
+    """All optimiser steps of the job, in order."""
+    return [Update.parse(line) for line in read_lines(job.ledger / "updates.jsonl")]
+
+
+def pick(job: Job) -> TokenRef:
+    """A telling token of the job's RL: one of the member with the largest advantage of the last full update.
+
+    Raises UserError where the job has no update.
+    """
+    for update in reversed(updates(job)):
+        members = [m for group in update.groups.values() for m in group if m.samples]
+        if members:
+            member = max(members, key=lambda m: abs(m.advantage))
+            ref = member.samples[0]
+            sealed = SealedEpisode.open(job.episode_dir(ref.episode.split("/", 1)[1]), verify=False)
+            tokens = sealed.segment_tokens(ref.run, ref.segment)
+            sampled = [i for i, m in enumerate(tokens.mask) if m]
+            surprising = min(sampled, key=lambda i: float(tokens.logprobs[i]))
+            return TokenRef(ref.episode, ref.run, ref.segment, surprising)
+    raise UserError(f"{job.root} has no optimiser step yet: nothing got a gradient")
+
+
+def _turn_at(sealed: SealedEpisode, ref: TokenRef) -> tuple[Turn, str]:
+    at = 0
+    for turn in sealed.segment_turns(ref.run, ref.segment):
+        for span, kind in ((turn.context, "context"), (turn.sampled, "sampled"), (turn.closing, "closing")):
+            if span is not None:
+                at += span.end - span.start
+                if ref.position < at:
+                    return turn, kind
+    raise UserError(f"position {ref.position} is beyond segment {ref.run}.{ref.segment}, which has {at} tokens")
+
+
+def _find_update(job: Job, episode: str) -> tuple[Update | None, str, MemberUpdate | None]:
+    for update in updates(job):
+        for group, members in update.groups.items():
+            for member in members:
+                if member.episode == episode:
+                    return update, group, member
+    return None, "", None
+
+
+def _official_grade(job: Job, key: str) -> Grade | None:
+    files = sorted(job.grades_dir(key).glob("official*.json"))
+    return Grade.parse(files[0].read_bytes()) if files else None
+
+
+def lineage(job: Job, ref: TokenRef, task: Task) -> Lineage:
+    """Collect the whole chain of one token. Raises UserError for a token that does not exist, SealBroken."""
+    key = ref.episode.split("/", 1)[1]
+    directory = job.episode_dir(key)
+    if not directory.exists():
+        raise UserError(f"no episode {ref.episode} below {job.episodes}")
+    sealed = SealedEpisode.open(directory)
+    turn, kind = _turn_at(sealed, ref)
+    tokens = sealed.segment_tokens(ref.run, ref.segment)
+    grade = _official_grade(job, key)
+    update, group, member = _find_update(job, ref.episode)
+    by_id = {c.id: c for c in task.rubric.criteria}
+    criteria = [(by_id[v.criterion], v) for v in grade.verdicts] if grade is not None else []
+    files = {f.path: f for f in task.files}
+    segment = next((s for s in sealed.segments if (s.run, s.index) == (ref.run, ref.segment)), None)
+    return Lineage(
+        ref=ref,
+        token=Token(
+            id=int(tokens.ids[ref.position]),
+            sampled=bool(tokens.mask[ref.position]),
+            logprob=float(tokens.logprobs[ref.position]),
+            version=int(tokens.versions[ref.position]),
+        ),
+        ids=tokens.ids.tolist(),
+        turn=turn,
+        segment=segment,
+        episode=sealed,
+        why_untrained=_why_untrained(kind, turn, segment, grade, member),
+        grade=grade,
+        criteria=criteria,
+        task=task,
+        sources={c.id: [files[e] for e in c.evidence if e in files] for c, _ in criteria},
+        update=update,
+        group=group,
+        member=member,
+    )
+
+
+def _why_untrained(
+    kind: str, turn: Turn, segment: Segment | None, grade: Grade | None, member: MemberUpdate | None
+) -> str:
+    if kind != "sampled":
+        return f"it is {kind}: rendered, not sampled, so its mask is 0"
+    if turn.source != "policy":
+        return f"its turn is {turn.source}, which RL refuses"
+    if turn.orphan:
+        return "the client had gone before the reply was told: an orphan turn"
+    if not turn.trainable:
+        return turn.untrainable_reason
+    if segment is not None and not segment.trainable:
+        return segment.untrainable_reason
+    if grade is None:
+        return "the episode has no official grade"
+    if member is None:
+        return "no optimiser step consumed the episode (its group was filtered, stale, or is not trained on)"
+    return ""
+
+
+def task_directory(job: Job, slug: str) -> Path:
+    """Where the job keeps the package of a task. Raises UserError."""
+    found = sorted(job.tasks.glob(f"**/{slug}/task.toml"))
+    if not found:
+        raise UserError(f"no task {slug} below {job.tasks}")
+    return found[0].parent
+
+
+def decode(policy: Path, ids: list[int]) -> str:
+    """Text of ids with special tokens kept, by the policy's own tokenizer.json."""
+    from tokenizers import Tokenizer
+
+    text: str = Tokenizer.from_file(str(policy / "tokenizer.json")).decode(ids, skip_special_tokens=False)
+    return text
+
+
+def ledger_lines(job: Job, name: str) -> list[dict[str, object]]:
+    """A JSON-lines ledger of the job as plain data."""
+    return [json.loads(line) for line in read_lines(job.ledger / name)]

