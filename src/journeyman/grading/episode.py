@@ -41,8 +41,16 @@ class Contract(NamedTuple):
 
 
 def contract_of(task_dir: Path) -> Contract:
-    """The grading contract of a task package; read again whenever its files change. Raises UserError."""
-    return _contract(task_dir, stamp(task_dir))
+    """The grading contract of a task package; read again whenever its files change.
+
+    Raises UserError where there is no package, GraderFailure where it is no longer what was made (T-07).
+    """
+    if not task_dir.is_dir():
+        raise UserError(f"{task_dir}: no such task package")
+    try:
+        return _contract(task_dir, stamp(task_dir))
+    except UserError as error:
+        raise GraderFailure("task_changed", str(error)) from error
 
 
 @lru_cache(maxsize=4096)
