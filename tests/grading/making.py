@@ -111,10 +111,11 @@ def make_episode(
     sealed: bool = True,
 ) -> Path:
     directory.mkdir(parents=True)
+    task = load_task(task_dir)
     episode = Episode(
         spec=EpisodeSpec(job="job", policy="sft", task=task_dir.name, group="g0", attempt=0),
-        task_digest=load_task(task_dir).content_digest,
-        grader_digest=(grader or Grader()).method_digest,
+        task_digest=task.content_digest,
+        grader_digest=(grader or Grader()).identity(task.rubric).digest(),
         harness_digest="h",
         engine={},
         sandbox={},

@@ -159,4 +159,4 @@ def test_changing_model_prompt_or_rendering_changes_who_grades() -> None:
     other = identity_of(RUBRIC, Judge(ScriptedModel([], name="a"), JudgeConfig(mode="all_criteria")))
     assert base.prompt_digest != other.prompt_digest
     assert base.rendering_version
-    assert Grader().method_digest != Grader(judge=Judge(ScriptedModel([], name="a"))).method_digest
+    assert Grader(judge=Judge(ScriptedModel([], name="a"))).identity(RUBRIC) == base

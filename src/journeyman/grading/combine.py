@@ -5,7 +5,6 @@ Invariant: a grade holds exactly one verdict per criterion, in the rubric's orde
 
 import time
 from dataclasses import dataclass
-from functools import cached_property
 
 from journeyman.errors import GraderFailure, UserError
 from journeyman.grading.checks import CHECKS_VERSION, decide
@@ -37,14 +36,6 @@ def identity_of(rubric: Rubric, judge: Judge | None = None, name: str = OFFICIAL
     )
 
 
-def method_digest(identity: GraderIdentity) -> str:
-    """The identity but for the rubric: one for all tasks of a job, bound into every episode before its rollout.
-
-    Together with the episode's task digest (which binds the rubric) it fixes the whole identity.
-    """
-    return identity.model_copy(update={"rubric_digest": ""}).digest()
-
-
 @dataclass(frozen=True)
 class Grader:
     """Who grades: the official one is bound into every episode before its first rollout; others grade beside it."""
@@ -55,19 +46,6 @@ class Grader:
     def identity(self, rubric: Rubric) -> GraderIdentity:
         """Frozen identity for one rubric. Raises UserError where the rubric needs a judge this grader lacks."""
         return identity_of(rubric, self.judge, self.name)
-
-    @cached_property
-    def method_digest(self) -> str:
-        """`Episode.grader_digest` of every episode this grader is official for."""
-        identity = GraderIdentity(
-            name=self.name,
-            checks_version=CHECKS_VERSION,
-            rubric_digest="",
-            judge=self.judge.name if self.judge else None,
-            prompt_digest=self.judge.prompt_digest if self.judge else None,
-            rendering_version=RENDERING_VERSION,
-        )
-        return method_digest(identity)
 
 
 async def grade(

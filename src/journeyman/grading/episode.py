@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from journeyman.errors import Failure, GraderFailure, ServiceFailure, UserError, boundary
-from journeyman.grading.combine import OFFICIAL, Grader, grade, method_digest
+from journeyman.grading.combine import OFFICIAL, Grader, grade
 from journeyman.grading.evidence import SealedEvidence
 from journeyman.records.base import Record, canonical_json
 from journeyman.records.episode import Episode
@@ -28,7 +28,7 @@ FAILURES = "failures.jsonl"
 class GradingFailure(Record):
     """One failed try of one grader; a later try may still give the grade."""
 
-    grader: str  # method digest of the grader
+    grader: str  # digest of the grader's identity
     failure: FailureCause
 
 
@@ -59,9 +59,9 @@ def _contract(task_dir: Path, _stamp: tuple[int, ...]) -> Contract:
     return Contract(task.rubric, public_workspace(task_dir), task.content_digest)
 
 
-def grade_path(grades_dir: Path, method: str) -> Path:
-    """Where the grade of one grader (by its method digest) on one episode lies."""
-    return grades_dir / f"{method}.json"
+def grade_path(grades_dir: Path, grader_digest: str) -> Path:
+    """Where the grade of one grader identity on one episode lies."""
+    return grades_dir / f"{grader_digest}.json"
 
 
 async def grade_episode(episode_dir: Path, task_dir: Path, grades_dir: Path, grader: Grader) -> Outcome:
@@ -74,13 +74,14 @@ async def grade_episode(episode_dir: Path, task_dir: Path, grades_dir: Path, gra
     episode = sealed.episode
     if episode.failure is not None:
         return _quarantined(episode.failure)
-    path = grade_path(grades_dir, grader.method_digest)
-    if path.exists():
-        raise UserError(f"{path}: {episode.spec.id} has a grade by this grader; a second one is refused")
+    digest = episode.grader_digest
     try:
         with boundary("grader"):
             contract = contract_of(task_dir)
             identity = grader.identity(contract.rubric)
+            digest = identity.digest()
+            if grade_path(grades_dir, digest).exists():
+                raise UserError(f"{episode.spec.id} has a grade by grader {digest[:12]}; a second one is refused")
             _check_frozen(episode, contract, identity)
             evidence = SealedEvidence.of(sealed, contract.workspace)
             _check_ledger(evidence)
@@ -88,19 +89,25 @@ async def grade_episode(episode_dir: Path, task_dir: Path, grades_dir: Path, gra
     except Failure as failure:
         cause = FailureCause(layer=failure.layer, cause=failure.cause, detail=failure.detail)
         grades_dir.mkdir(parents=True, exist_ok=True)
-        append_line(grades_dir / FAILURES, GradingFailure(grader=grader.method_digest, failure=cause).canonical())
+        append_line(
+            grades_dir / FAILURES, GradingFailure(grader=_bound(episode, grader, digest), failure=cause).canonical()
+        )
         return _quarantined(cause)
-    create_only(path, canonical_json(result.model_dump(mode="json")))
+    create_only(grade_path(grades_dir, digest), canonical_json(result.model_dump(mode="json")))
     return _graded(result, REPORTED)
+
+
+def _bound(episode: Episode, grader: Grader, digest: str) -> str:
+    """Whose failed try it was: the official grader's counts against the identity the episode is bound to."""
+    return episode.grader_digest if grader.name == OFFICIAL else digest
 
 
 def _check_frozen(episode: Episode, contract: Contract, identity: GraderIdentity) -> None:
     """T-07: what grades now is what was bound before the rollout. Raises GraderFailure."""
     if episode.task_digest != contract.content_digest:
         raise GraderFailure("task_changed", f"episode ran {episode.task_digest}, package is {contract.content_digest}")
-    method = method_digest(identity)
-    if identity.name == OFFICIAL and episode.grader_digest != method:
-        raise GraderFailure("grader_changed", f"bound {episode.grader_digest}, grading with {method}")
+    if identity.name == OFFICIAL and episode.grader_digest != identity.digest():
+        raise GraderFailure("grader_changed", f"bound {episode.grader_digest}, grading with {identity.digest()}")
 
 
 def _check_ledger(evidence: SealedEvidence) -> None:
@@ -125,7 +132,7 @@ def outcome_of(episode_dir: Path, grades_dir: Path, reward_name: str = REPORTED)
     if not path.exists():
         return _ungraded(episode, grades_dir)
     found = Grade.parse(path.read_bytes())
-    joined = (found.episode, found.seal_digest, method_digest(found.grader))
+    joined = (found.episode, found.seal_digest, found.grader.digest())
     if joined != (episode.spec.id, seal_digest(episode_dir), episode.grader_digest):
         return Quarantined(layer="grader", cause="grade_of_another_episode", detail=str(path))
     return _graded(found, reward_name)
