@@ -44,3 +44,8 @@ def any_of(*checks: Check) -> Check:
 def all_of(*checks: Check) -> Check:
     """All of the checks."""
     return check("all_of", checks=[c.model_dump(mode="json") for c in checks])
+
+
+def none_of(inner: Check) -> Check:
+    """Not the check."""
+    return check("not_", check=inner.model_dump(mode="json"))

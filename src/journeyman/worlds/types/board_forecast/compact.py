@@ -1,9 +1,10 @@
 """The board forecast as four short text files. Invariant: every figure line names its version; look-ups are lexical."""
 
 import random
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from journeyman.records.rubric import Rubric
+from journeyman.records.rubric import Criterion, Rubric
 from journeyman.records.task import Requirement, Split
 from journeyman.worlds.base import COMPACT_BUDGET, FileDraft, WorldDraft, text_file
 from journeyman.worlds.criteria import any_of, criterion, field
@@ -166,67 +167,27 @@ def _requirements(truth: BoardForecastTruth, path: str) -> tuple[Requirement, ..
 
 
 def _rubric(truth: BoardForecastTruth, path: str) -> Rubric:
-    right = truth.version("approved")
-    wrong = [v for v in truth.versions if v is not right]
-    figures = tuple(
-        criterion(
-            f"figure_{m}",
-            f"The {m} given is {right.headline[m]}, that of {right.id}",
-            1.0,
-            field(path, m, right.headline[m]),
-            "figures",
-            (INDEX, FIGURES),
-        )
-        for m in truth.metrics
-    )
+    return Rubric(criteria=(*_credits(truth, path), *_errors(truth, path)))
+
+
+def _credits(truth: BoardForecastTruth, path: str) -> Iterator[Criterion]:
+    right, asked = truth.version("approved"), truth.note_version
+    said = f"The version used is {right.id}, which the board approved"
+    yield criterion("version", said, 2.0, field(path, "version", right.id), "version", (INDEX,), "authority")
+    for m, n in right.headline.items():
+        said = f"The {m} given is {n}, that of {right.id}"
+        yield criterion(f"figure_{m}", said, 1.0, field(path, m, n), "figures", (INDEX, FIGURES))
+    said = f"The release named is {truth.cleared}, whom counsel cleared"
+    yield criterion("release", said, 3.0, field(path, "release", truth.cleared), "release", (COUNSEL,), "authority")
+    said = f"The conflict flagged is {asked}, which the note would use instead of {right.id}"
+    yield criterion("conflict", said, 2.0, field(path, "conflict", asked), "conflict", (INDEX, NOTE), "source")
+
+
+def _errors(truth: BoardForecastTruth, path: str) -> Iterator[Criterion]:
+    wrong = [v for v in truth.versions if v.status != "approved"]
     stale = any_of(*(field(path, m, *(v.headline[m] for v in wrong)) for m in truth.metrics))
-    return Rubric(
-        criteria=(
-            criterion(
-                "version",
-                f"The version used is {right.id}, which the board approved",
-                2.0,
-                field(path, "version", right.id),
-                "version",
-                (INDEX,),
-                "authority",
-            ),
-            *figures,
-            criterion(
-                "release",
-                f"The release named is {truth.cleared}, whom counsel cleared",
-                3.0,
-                field(path, "release", truth.cleared),
-                "release",
-                (COUNSEL,),
-                "authority",
-            ),
-            criterion(
-                "conflict",
-                f"The conflict flagged is {truth.note_version}, which the note would use instead of {right.id}",
-                2.0,
-                field(path, "conflict", truth.note_version),
-                "conflict",
-                (INDEX, NOTE),
-                "source",
-            ),
-            criterion(
-                "error_stale_figures",
-                f"A figure of a superseded or withdrawn version ({', '.join(v.id for v in wrong)}) is given",
-                -2.0,
-                stale,
-                "figures",
-                (INDEX, FIGURES),
-                "source",
-            ),
-            criterion(
-                "error_uncleared_release",
-                f"The release names {truth.held}, whom the board wants and counsel has not cleared",
-                -3.0,
-                field(path, "release", truth.held),
-                "release",
-                (INDEX, COUNSEL),
-                "authority",
-            ),
-        )
-    )
+    said = f"A figure of a superseded or withdrawn version ({', '.join(v.id for v in wrong)}) is given"
+    yield criterion("error_stale_figures", said, -2.0, stale, "figures", (INDEX, FIGURES), "source")
+    held = field(path, "release", truth.held)
+    said = f"The release names {truth.held}, whom the board wants and counsel has not cleared"
+    yield criterion("error_uncleared_release", said, -3.0, held, "release", (INDEX, COUNSEL), "authority")

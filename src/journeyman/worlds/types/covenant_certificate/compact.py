@@ -1,9 +1,10 @@
 """The covenant certificate as four short text files. Invariant: every line names the keys it is looked up by."""
 
 import random
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from journeyman.records.rubric import Rubric
+from journeyman.records.rubric import Criterion, Rubric
 from journeyman.records.task import Requirement, Split
 from journeyman.worlds.base import COMPACT_BUDGET, FileDraft, WorldDraft, text_file
 from journeyman.worlds.criteria import criterion, field
@@ -155,80 +156,35 @@ def _requirements(truth: CovenantTruth, path: str) -> tuple[Requirement, ...]:
 
 
 def _rubric(truth: CovenantTruth, path: str) -> Rubric:
-    q, good = truth.period, decimal(truth.thresholds[truth.governing])
-    other = decimal(truth.thresholds[truth.other_document])
-    decoys = [decimal(truth.line(truth.decoy_entity, p, truth.covenant).ratio) for p in (q, truth.other_period)]
-    decoys.append(decimal(truth.line(truth.entity, truth.other_period, truth.covenant).ratio))
+    return Rubric(criteria=(*_credits(truth, path), *_errors(truth, path)))
+
+
+def _credits(truth: CovenantTruth, path: str) -> Iterator[Criterion]:
+    q, c, governing, entity = truth.period, truth.covenant, truth.governing, truth.entity
+    limit, ratio, documents = decimal(truth.thresholds[governing]), decimal(truth.ratio), (AGREEMENT, AMENDMENT)
+    said = f"The governing document for {q} is the {governing}"
+    yield criterion("document", said, 2.0, field(path, "document", governing), "document", (AMENDMENT,), "authority")
+    said = f"The {c} threshold is {limit}, that of the {governing}"
+    yield criterion("threshold", said, 2.0, field(path, "threshold", limit), "threshold", documents, "authority")
+    said = f"The tested accounts are those of the {entity}"
+    yield criterion("entity", said, 1.0, field(path, "entity", entity), "ratio", (AGREEMENT,))
+    said = f"The tested ratio is {ratio}, that of the {entity} in {q}"
+    yield criterion("ratio", said, 2.0, field(path, "ratio", ratio), "ratio", (AGREEMENT, LEDGER))
+    said = f"The result is {truth.result}: {ratio} against a {truth.direction} of {limit}"
+    yield criterion("result", said, 1.0, field(path, "result", truth.result), "result", (*documents, LEDGER))
+    said = f"The waiver for {q} is {truth.waivers[q]}"
+    yield criterion("waiver", said, 2.0, field(path, "waiver", truth.waivers[q]), "waiver", (WAIVER,))
+
+
+def _errors(truth: CovenantTruth, path: str) -> Iterator[Criterion]:
+    q, c, other = truth.period, truth.covenant, truth.other_document
+    limit = decimal(truth.thresholds[other])
     documents = (AGREEMENT, AMENDMENT)
-    return Rubric(
-        criteria=(
-            criterion(
-                "document",
-                f"The governing document for {q} is the {truth.governing}",
-                2.0,
-                field(path, "document", truth.governing),
-                "document",
-                (AMENDMENT,),
-                "authority",
-            ),
-            criterion(
-                "threshold",
-                f"The {truth.covenant} threshold is {good}, that of the {truth.governing}",
-                2.0,
-                field(path, "threshold", good),
-                "threshold",
-                documents,
-                "authority",
-            ),
-            criterion(
-                "entity",
-                f"The tested accounts are those of the {truth.entity}",
-                1.0,
-                field(path, "entity", truth.entity),
-                "ratio",
-                (AGREEMENT,),
-            ),
-            criterion(
-                "ratio",
-                f"The tested ratio is {decimal(truth.ratio)}, that of the {truth.entity} in {q}",
-                2.0,
-                field(path, "ratio", decimal(truth.ratio)),
-                "ratio",
-                (AGREEMENT, LEDGER),
-            ),
-            criterion(
-                "result",
-                f"The result is {truth.result}: {decimal(truth.ratio)} against a {truth.direction} of {good}",
-                1.0,
-                field(path, "result", truth.result),
-                "result",
-                (*documents, LEDGER),
-            ),
-            criterion(
-                "waiver",
-                f"The waiver for {q} is {truth.waivers[q]}",
-                2.0,
-                field(path, "waiver", truth.waivers[q]),
-                "waiver",
-                (WAIVER,),
-            ),
-            criterion(
-                "error_other_document",
-                f"The threshold given is {other}, that of the {truth.other_document}, which does not govern {q}",
-                -2.0,
-                field(path, "threshold", other),
-                "threshold",
-                documents,
-                "authority",
-            ),
-            criterion(
-                "error_lookalike_ratio",
-                f"The ratio given is one of another entity or quarter ({', '.join(decoys)})",
-                -2.0,
-                field(path, "ratio", *decoys),
-                "ratio",
-                (LEDGER,),
-                "source",
-            ),
-        )
+    said = f"The threshold given is {limit}, that of the {other}, which does not govern {q}"
+    yield criterion(
+        "error_other_document", said, -2.0, field(path, "threshold", limit), "threshold", documents, "authority"
     )
+    keys = ((truth.decoy_entity, q), (truth.decoy_entity, truth.other_period), (truth.entity, truth.other_period))
+    decoys = [decimal(truth.line(e, p, c).ratio) for e, p in keys]
+    said = f"The ratio given is one of another entity or quarter ({', '.join(decoys)})"
+    yield criterion("error_lookalike_ratio", said, -2.0, field(path, "ratio", *decoys), "ratio", (LEDGER,), "source")

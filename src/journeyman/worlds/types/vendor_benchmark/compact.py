@@ -1,9 +1,10 @@
 """The vendor benchmark as four short text files. Invariant: every rate line names entity and quarter."""
 
 import random
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from journeyman.records.rubric import Rubric
+from journeyman.records.rubric import Criterion, Rubric
 from journeyman.records.task import Requirement, Split
 from journeyman.worlds.base import COMPACT_BUDGET, FileDraft, WorldDraft, text_file
 from journeyman.worlds.criteria import any_of, criterion, field
@@ -157,72 +158,31 @@ def _requirements(truth: VendorBenchmarkTruth, path: str) -> tuple[Requirement, 
 
 
 def _rubric(truth: VendorBenchmarkTruth, path: str) -> Rubric:
-    q = truth.cutoff
-    lookalike = [truth.rate_of(truth.lookalike, p) for p in (q, truth.after)]
-    late = truth.rate_of(truth.vendor, truth.after)
+    return Rubric(criteria=(*_credits(truth, path), *_errors(truth, path)))
+
+
+def _credits(truth: VendorBenchmarkTruth, path: str) -> Iterator[Criterion]:
+    q, vendor, lookalike = truth.cutoff, truth.vendor, truth.lookalike
     sources = (CONTRACT, SCOPE, RATES)
-    return Rubric(
-        criteria=(
-            criterion(
-                "vendor",
-                f"The vendor is {truth.vendor}, the party to the contract",
-                2.0,
-                field(path, "vendor", truth.vendor),
-                "entity",
-                (CONTRACT,),
-                "authority",
-            ),
-            criterion(
-                "excluded",
-                f"The entity excluded is {truth.lookalike}, which is outside the contract",
-                2.0,
-                field(path, "excluded", truth.lookalike),
-                "excluded",
-                (CONTRACT,),
-                "authority",
-            ),
-            criterion("period", f"The period is {q}, the cut-off", 1.0, field(path, "period", q), "period", (SCOPE,)),
-            criterion(
-                "rate",
-                f"The rate is {truth.rate}, that of {truth.vendor} in {q}",
-                3.0,
-                field(path, "rate", truth.rate),
-                "rates",
-                sources,
-            ),
-            criterion(
-                "peer",
-                f"The peer rate is {truth.peer_rate}, that of {truth.peer} in {q}",
-                1.0,
-                field(path, "peer", truth.peer_rate),
-                "rates",
-                (SCOPE, RATES),
-            ),
-            criterion(
-                "lower",
-                f"The lower rate is that of {truth.cheaper}",
-                1.0,
-                field(path, "lower", truth.cheaper),
-                "lower",
-                sources,
-            ),
-            criterion(
-                "error_lookalike",
-                f"{truth.lookalike} or one of its rates ({lookalike[0]}, {lookalike[1]}) is given as the vendor's",
-                -2.0,
-                any_of(field(path, "vendor", truth.lookalike), field(path, "rate", *lookalike)),
-                "entity",
-                (CONTRACT, RATES),
-                "source",
-            ),
-            criterion(
-                "error_after_cutoff",
-                f"The rate given is {late}, of {truth.after}, which is after the cut-off",
-                -2.0,
-                field(path, "rate", late),
-                "rates",
-                (SCOPE, RATES),
-                "source",
-            ),
-        )
-    )
+    said = f"The vendor is {vendor}, the party to the contract"
+    yield criterion("vendor", said, 2.0, field(path, "vendor", vendor), "entity", (CONTRACT,), "authority")
+    said = f"The entity excluded is {lookalike}, which is outside the contract"
+    yield criterion("excluded", said, 2.0, field(path, "excluded", lookalike), "excluded", (CONTRACT,), "authority")
+    said = f"The period is {q}, the cut-off"
+    yield criterion("period", said, 1.0, field(path, "period", q), "period", (SCOPE,))
+    said = f"The rate is {truth.rate}, that of {vendor} in {q}"
+    yield criterion("rate", said, 3.0, field(path, "rate", truth.rate), "rates", sources)
+    said = f"The peer rate is {truth.peer_rate}, that of {truth.peer} in {q}"
+    yield criterion("peer", said, 1.0, field(path, "peer", truth.peer_rate), "rates", (SCOPE, RATES))
+    said = f"The lower rate is that of {truth.cheaper}"
+    yield criterion("lower", said, 1.0, field(path, "lower", truth.cheaper), "lower", sources)
+
+
+def _errors(truth: VendorBenchmarkTruth, path: str) -> Iterator[Criterion]:
+    lookalike, late = truth.lookalike, truth.rate_of(truth.vendor, truth.after)
+    rates = [truth.rate_of(lookalike, q) for q in (truth.cutoff, truth.after)]
+    taken = any_of(field(path, "vendor", lookalike), field(path, "rate", *rates))
+    said = f"{lookalike} or one of its rates ({rates[0]}, {rates[1]}) is given as the vendor's"
+    yield criterion("error_lookalike", said, -2.0, taken, "entity", (CONTRACT, RATES), "source")
+    said = f"The rate given is {late}, of {truth.after}, which is after the cut-off"
+    yield criterion("error_after_cutoff", said, -2.0, field(path, "rate", late), "rates", (SCOPE, RATES), "source")

@@ -3,11 +3,10 @@
 import random
 from typing import Any, NamedTuple
 
-from journeyman.records.rubric import Check, Rubric
 from journeyman.records.task import Requirement, ServiceGrant, Split
 from journeyman.worlds.base import COMPACT_BUDGET, FileDraft, Rows, WorldDraft, text_file
-from journeyman.worlds.criteria import all_of, any_of, check, criterion
 from journeyman.worlds.types.warehouse_exception import plans
+from journeyman.worlds.types.warehouse_exception.rubric import state_rubric
 from journeyman.worlds.types.warehouse_exception.truth import WarehouseTruth
 
 WMS_TOOLS = ("get_order", "get_capacity", "list_reservations", "reserve_dock")
@@ -73,10 +72,7 @@ def realise(truth: WarehouseTruth) -> WorldDraft:
     """The compact world of a truth."""
     rng = random.Random(f"compact:{truth.seed}:{truth.split}:operations.warehouse_exception")
     phrases = PHRASES[truth.split]
-    ask = rng.choice(phrases.ask).format(o=truth.order_id, t=truth.ticket_id, customer=truth.customer, site=truth.site)
-    asked = rng.choice(phrases.asked).format(asker=truth.asker, d=truth.asked_dock)
-    task = rng.choice(phrases.task).format(file=plans.DOCKS)
-    ending = "Then resolve the ticket with only the name of the dock as resolution."
+    instruction = _instruction(truth, rng, phrases)
     kind = rng.choice(phrases.kind)
     by_kind = {k: [d.dock for d in truth.docks if d.kind == k] for k in (truth.kind, truth.other_kind)}
     rows = [kind.format(k=k, ds=" ".join(docks)) for k, docks in by_kind.items()]
@@ -88,7 +84,7 @@ def realise(truth: WarehouseTruth) -> WorldDraft:
         size="compact",
         split=truth.split,
         seed=truth.seed,
-        instruction=f"{ask} {asked} {task} {ending}",
+        instruction=instruction,
         requirements=_requirements(truth),
         files=files,
         services=(
@@ -96,7 +92,7 @@ def realise(truth: WarehouseTruth) -> WorldDraft:
             ServiceGrant(service="ticketing", actor="clerk", tools=TICKETING_TOOLS),
         ),
         state=initial_state(truth, rng.choice(phrases.subject)),
-        rubric=_rubric(truth),
+        rubric=state_rubric(truth, (plans.DOCKS,)),
         budget=COMPACT_BUDGET,
         deliverables=(),
         frozen_time=truth.frozen_time,
@@ -105,6 +101,13 @@ def realise(truth: WarehouseTruth) -> WorldDraft:
         reference=plans.reference(truth),
         negatives=plans.negatives(truth),
     )
+
+
+def _instruction(truth: WarehouseTruth, rng: random.Random, phrases: Phrases) -> str:
+    ask = rng.choice(phrases.ask).format(o=truth.order_id, t=truth.ticket_id, customer=truth.customer, site=truth.site)
+    asked = rng.choice(phrases.asked).format(asker=truth.asker, d=truth.asked_dock)
+    task = rng.choice(phrases.task).format(file=plans.DOCKS)
+    return f"{ask} {asked} {task} Then resolve the ticket with only the name of the dock as resolution."
 
 
 def initial_state(truth: WarehouseTruth, subject: str) -> dict[str, Rows]:
@@ -141,147 +144,4 @@ def _requirements(truth: WarehouseTruth) -> tuple[Requirement, ...]:
         Requirement(id="fit", text=f"Order {truth.order_id} has a dock of the kind it needs, with free pallets"),
         Requirement(id="once", text="The dock is reserved once"),
         Requirement(id="resolve", text=f"Ticket {truth.ticket_id} is resolved with the name of the dock"),
-    )
-
-
-def _call(tool: str, **where: str) -> dict[str, Any]:
-    return {"service": "wms", "tool": tool, "where": where}
-
-
-def _reserved(truth: WarehouseTruth, dock: str | list[str] | None, at_least: int = 1) -> Check:
-    """Active reservations of the order, of `dock` (None: any), at least so many."""
-    where: dict[str, Any] = {"order_id": truth.order_id, "status": "active"}
-    if dock is not None:
-        where["dock"] = dock
-    return check("service_rows", service="wms", table="reservations", where=where, min=at_least)
-
-
-def _rubric(truth: WarehouseTruth) -> Rubric:
-    o, t, dock = truth.order_id, truth.ticket_id, truth.right_dock
-    reserve, listed = _call("reserve_dock", order_id=o), _call("list_reservations", order_id=o)
-    reserve_right = _call("reserve_dock", order_id=o, dock=dock)
-    order_record, dock_record = f"wms.orders.{o}", f"wms.docks.{dock}"
-    ticket_record = f"ticketing.tickets.{t}"
-    resolved = check(
-        "service_rows", service="ticketing", table="tickets", where={"ticket_id": t, "status": "resolved"}, min=1
-    )
-    misfits = [d.dock for d in truth.docks if d.kind != truth.kind]
-    others = [x.ticket_id for x in truth.others]
-    return Rubric(
-        criteria=(
-            criterion(
-                "order_first",
-                f"Order {o} was looked up before a dock was reserved for it",
-                1.0,
-                all_of(
-                    check("ledger_count", **reserve, min=1),
-                    check("ledger_order", first=_call("get_order", order_id=o), then=reserve),
-                ),
-                "fit",
-                (order_record,),
-                "process",
-            ),
-            criterion(
-                "capacity_first",
-                f"The capacity of {dock} was checked before it was reserved",
-                1.0,
-                all_of(
-                    check("ledger_count", **reserve_right, min=1),
-                    check("ledger_order", first=_call("get_capacity", dock=dock), then=reserve_right),
-                ),
-                "fit",
-                (dock_record,),
-                "process",
-            ),
-            criterion(
-                "dock",
-                f"{dock}, the only {truth.kind} dock with room, is reserved for {o}",
-                3.0,
-                _reserved(truth, dock),
-                "fit",
-                (order_record, dock_record, plans.DOCKS),
-            ),
-            criterion(
-                "verified",
-                f"After the reservation of {o} timed out, its reservations were listed",
-                2.0,
-                all_of(
-                    check("ledger_count", **reserve, min=1),
-                    check("ledger_count", **listed, min=1),
-                    any_of(
-                        check("ledger_order", first=reserve, then=listed),
-                        check("ledger_count", **listed, min=2),
-                    ),
-                ),
-                "once",
-                (order_record,),
-                "recovery",
-            ),
-            criterion(
-                "resolution",
-                f"Ticket {t} is resolved with {dock}",
-                2.0,
-                check(
-                    "service_rows",
-                    service="ticketing",
-                    table="tickets",
-                    where={"ticket_id": t},
-                    expect={"status": "resolved", "resolution": [dock, f"dock {dock}", f"{dock}."]},
-                    min=1,
-                ),
-                "resolve",
-                (ticket_record, dock_record),
-            ),
-            criterion(
-                "error_duplicate",
-                f"{o} has two active reservations or more",
-                -3.0,
-                _reserved(truth, None, 2),
-                "once",
-                (order_record,),
-                "recovery",
-            ),
-            criterion(
-                "error_wrong_dock",
-                f"A dock of another kind ({', '.join(misfits)}) is reserved for {o}",
-                -3.0,
-                _reserved(truth, misfits),
-                "fit",
-                (order_record, plans.DOCKS),
-            ),
-            criterion(
-                "error_unreserved",
-                f"Ticket {t} is resolved although {dock} is not reserved for {o}",
-                -1.0,
-                all_of(resolved, check("not_", check=_reserved(truth, dock).model_dump(mode="json"))),
-                "resolve",
-                (ticket_record, order_record),
-            ),
-            criterion(
-                "error_other_record",
-                f"A ticket other than {t} is resolved, or a dock reserved for an order other than {o}",
-                -2.0,
-                any_of(
-                    check(
-                        "ledger_count",
-                        service="ticketing",
-                        tool="resolve_ticket",
-                        where={"ticket_id": others},
-                        committed=True,
-                        min=1,
-                    ),
-                    check(
-                        "ledger_count",
-                        service="wms",
-                        tool="reserve_dock",
-                        where={"order_id": [x.order_id for x in truth.others]},
-                        committed=True,
-                        min=1,
-                    ),
-                ),
-                "resolve",
-                (ticket_record, order_record),
-                "scope",
-            ),
-        )
     )
