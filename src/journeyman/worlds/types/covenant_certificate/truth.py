@@ -112,16 +112,10 @@ def draw(seed: int, split: Split) -> CovenantTruth:
     period, index = axes["period"], PERIODS.index(axes["period"])
     start = rng.randint(1, index) if governing == "amendment" else rng.randint(index + 1, 3)
     direction = COVENANTS[axes["covenant"]][0]
-    low, high = figures.draw(160, 260), figures.draw(420, 560)
-    agreement_is_high = rng.random() < 0.5
-    thresholds: dict[Document, int] = {
-        "agreement": high if agreement_is_high else low,
-        "amendment": low if agreement_is_high else high,
-    }
+    thresholds = _thresholds(rng, figures)
     result: Literal["met", "breach"] = "met" if axes["result"] == "met" else "breach"
     ratio = _tested_ratio(rng, figures, thresholds[governing], direction, result)
     other_period = rng.choice([p for p in PERIODS if p != period])
-    agreement_date = draw_date(rng, "2023-02-01", 500)
     year = rng.choice((2026, 2027))
     other = {"signed": "unsigned", "unsigned": "signed"}[axes["waiver"]]
     return CovenantTruth(
@@ -137,7 +131,7 @@ def draw(seed: int, split: Split) -> CovenantTruth:
         facility_amount=figures.draw(120, 900),
         currency=axes["currency"],
         year=year,
-        agreement_date=agreement_date,
+        agreement_date=draw_date(rng, "2023-02-01", 500),
         amendment_number=rng.randint(1, 4),
         amendment_date=f"{year}-{3 * start:02d}-15",
         amendment_periods=PERIODS[start:],
@@ -159,6 +153,12 @@ def draw(seed: int, split: Split) -> CovenantTruth:
         waivers={period: axes["waiver"], other_period: other},
         deliverable=axes["deliverable"],
     )
+
+
+def _thresholds(rng: random.Random, figures: Figures) -> dict[Document, int]:
+    """Far enough apart for a ratio to pass one and fail the other."""
+    low, high = figures.draw(160, 260), figures.draw(420, 560)
+    return {"agreement": high, "amendment": low} if rng.random() < 0.5 else {"agreement": low, "amendment": high}
 
 
 def _tested_ratio(rng: random.Random, figures: Figures, threshold: int, direction: str, result: str) -> int:

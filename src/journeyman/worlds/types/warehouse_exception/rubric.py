@@ -70,8 +70,9 @@ def _outcome(truth: WarehouseTruth, dock_sources: tuple[str, ...]) -> Iterator[C
         expect={"status": "resolved", "resolution": [dock, f"dock {dock}", f"{dock}."]},
         min=1,
     )
-    said = f"Ticket {t} is resolved with {dock}"
-    yield criterion("resolution", said, 2.0, resolved, "resolve", (f"ticketing.tickets.{t}", dock_record))
+    said = f"Ticket {t} is resolved with {dock}, which is reserved for {o}"
+    told = all_of(resolved, _reserved(truth, dock))
+    yield criterion("resolution", said, 2.0, told, "resolve", (f"ticketing.tickets.{t}", dock_record))
 
 
 def _write_errors(truth: WarehouseTruth, dock_sources: tuple[str, ...]) -> Iterator[Criterion]:

@@ -95,17 +95,6 @@ def draw(seed: int, split: Split) -> WarehouseTruth:
     right, full = (low, high) if axes["open_position"] == "first" else (high, low)
     wrong = rng.choice([n for n in names if n not in (right, full)])
     docks = tuple(_dock(rng, name, pallets, right=right, full=full, axes=axes) for name in names)
-    others = tuple(
-        OtherOrder(
-            order_id=f"O-{figures.draw(1000, 9900)}",
-            ticket_id=f"T-{figures.draw(100, 990)}",
-            customer=name,
-            pallets=d.reserved,
-            dock=d.dock,
-        )
-        for name, d in zip(rest, docks, strict=False)
-        if d.reserved
-    )
     date = draw_date(rng, "2026-02-01", 280)
     return WarehouseTruth(
         seed=seed,
@@ -133,7 +122,7 @@ def draw(seed: int, split: Split) -> WarehouseTruth:
         full_dock=full,
         wrong_dock=wrong,
         asked_dock=full if axes["asked_dock"] == "full" else wrong,
-        others=others,
+        others=_others(figures, rest, docks),
         date=date,
     )
 
@@ -144,3 +133,18 @@ def _dock(rng: random.Random, name: str, pallets: int, *, right: str, full: str,
     free = 0 if name == full else 2 * pallets + rng.randint(0, 6)
     kind = axes["kind"] if name in (right, full) else axes["other_kind"]
     return Dock(dock=name, kind=kind, capacity=reserved + free, reserved=reserved)
+
+
+def _others(figures: Figures, customers: list[str], docks: tuple[Dock, ...]) -> tuple[OtherOrder, ...]:
+    """One order behind every dock's reservation."""
+    return tuple(
+        OtherOrder(
+            order_id=f"O-{figures.draw(1000, 9900)}",
+            ticket_id=f"T-{figures.draw(100, 990)}",
+            customer=name,
+            pallets=d.reserved,
+            dock=d.dock,
+        )
+        for name, d in zip(customers, docks, strict=False)
+        if d.reserved
+    )
