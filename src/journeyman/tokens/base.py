@@ -53,6 +53,10 @@ class Renderer(Protocol):
         """Read a sampled turn; lossless raw text of arguments kept."""
         ...
 
+    def text(self, ids: Sequence[int]) -> str:
+        """Ids spelled out, special tokens included."""
+        ...
+
     def stream(self) -> Stream:
         """A fresh incremental reader of one turn."""
         ...

@@ -113,6 +113,10 @@ class TemplateRenderer:
             ]
         return Parsed(message, tuple((c.raw, c.reason) for c in read.calls if c.reason))
 
+    def text(self, ids: Sequence[int]) -> str:
+        """Ids spelled out, special tokens included."""
+        return self.encoder.decode(list(ids))
+
     def stream(self) -> TextStream:
         """Reads a turn while it is sampled: prose that can be shown at once."""
         opened = self._reasons and self._prompt.rstrip().endswith(_THINK)

@@ -1,0 +1,212 @@
+"""The episode's capture log: a turn is on disk, tokens first, before its reply's last byte is sent.
+
+The append invariant (this prompt = the recorded prefix + newly rendered ids) is checked on the id arrays themselves.
+"""
+
+import hashlib
+import json
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from journeyman.capture.draw import Sampled
+from journeyman.capture.lineage import Lineage, Run
+from journeyman.capture.segments import Placement
+from journeyman.engines.base import SampleRequest
+from journeyman.errors import CaptureFailure, Failure
+from journeyman.records.base import Record
+from journeyman.records.turn import Span, Turn
+from journeyman.store.atomic import read_lines, write_atomic
+from journeyman.store.token_log import TokenLog
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What an episode's capture amounts to, at its close. Counts are over turns told to a client."""
+
+    turns: int
+    prompt_tokens: int  # summed over calls, as a provider would bill them (cached included)
+    cached_tokens: int
+    sampled_tokens: int
+    tool_calls: int
+    invalid_calls: int  # malformed, or naming a tool the request did not offer
+    segments: int
+    runs: int
+    orphans: int
+    engine_seconds: float
+    trainable: bool
+    untrainable_reason: str
+    failure: Failure | None
+
+
+@dataclass
+class _Counts:
+    prompt: int
+    cached: int
+    sampled: int
+    calls: int
+    invalid: int
+    seconds: float
+    orphan: bool
+
+
+class Recorder:
+    """The open log of one episode. Raises CaptureFailure where its directory has one already."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        if (directory / "turns.jsonl").exists():
+            raise CaptureFailure("already_recorded", f"{directory} holds turns of an earlier attempt")
+        self._tokens = TokenLog(directory)
+        self._turns = (directory / "turns.jsonl").open("ab", buffering=0)
+        self._segments = (directory / "segments.jsonl").open("ab", buffering=0)
+        self._runs = (directory / "runs.jsonl").open("ab", buffering=0)
+        self._counts: dict[str, _Counts] = {}
+        self._amended: set[str] = set()
+        self._segment_lines = b""
+        self.closed = False
+
+    def commit(
+        self,
+        run: Run,
+        placement: Placement,
+        sampled: Sampled,
+        sample: SampleRequest,
+        *,
+        model: str,
+        orphan: bool,
+    ) -> Turn:
+        """Write one turn. Raises CaptureFailure where the prompt is not an append, or the log is closed."""
+        if self.closed:
+            raise CaptureFailure("slot_closed", f"turn {sample.turn_id} ended after its episode was closed")
+        self._assert_append(placement)
+        lineage = placement.lineage
+        context, drawn, closing = self._append(placement.context, sampled)
+        if placement.opens and not orphan:
+            lineage.prefix_after = hashlib.sha256(placement.prompt).hexdigest()
+            self._open_segment(run, lineage)
+        turn = Turn(
+            turn_id=sample.turn_id,
+            run=lineage.run,
+            segment=lineage.index,
+            index=run.next_turn,
+            context=context,
+            sampled=drawn,
+            closing=closing,
+            prompt_tokens=len(placement.prompt),
+            finish_reason=sampled.finish_reason,
+            source=sampled.source,
+            trainable=not (orphan or lineage.untrainable or sampled.source == "hosted"),
+            untrainable_reason=lineage.untrainable or ("its client had gone" if orphan else ""),
+            message=sampled.message,
+            new_messages=tuple(entry.message for entry in placement.new),
+            request={**sample.sampling.model_dump(), "seed": sample.seed},
+            model=model,
+            seconds=sampled.seconds,
+            orphan=orphan,
+        )
+        _write(self._turns, turn)
+        run.next_turn += 1
+        calls = sampled.message.get("tool_calls") or ()
+        offered = {tool.get("function", {}).get("name") for tool in lineage.tools}
+        self._counts[sample.turn_id] = _Counts(
+            prompt=len(placement.prompt),
+            cached=len(placement.prompt) - len(placement.context),
+            sampled=len(sampled.ids),
+            calls=len(calls),
+            invalid=sum(bool(c.get("invalid")) or c["name"] not in offered for c in calls),
+            seconds=sampled.seconds,
+            orphan=orphan,
+        )
+        return turn
+
+    def _assert_append(self, placement: Placement) -> None:
+        """Law 3 on the real arrays: the recorded prefix, then the new ids, and nothing else, is the prompt."""
+        lineage, prompt, context = placement.lineage, memoryview(placement.prompt), placement.context
+        held = lineage.recorded
+        if held + len(context) != len(prompt):
+            raise CaptureFailure(
+                "append_invariant", f"{held} recorded + {len(context)} new ids, prompt has {len(prompt)}"
+            )
+        if hashlib.sha256(prompt[:held]).digest() != lineage.sha256.digest() or prompt[held:] != memoryview(context):
+            raise CaptureFailure("append_invariant", "the prompt does not begin with the recorded ids")
+
+    def _append(self, context: "array[int]", sampled: Sampled) -> tuple[Span, Span, Span | None]:
+        """One write per column for the whole turn; returns where its parts lie."""
+        before, drawn, after = len(context), len(sampled.ids), len(sampled.closing)
+        ids = context + sampled.ids + array("i", sampled.closing)
+        logprobs = _padded(before, sampled.logprobs, after, float("nan"), "<f4")
+        versions = _padded(before, sampled.versions, after, -1, "<i4")
+        start = self._tokens.append(ids, logprobs, versions).start  # type: ignore[arg-type]
+        spans = [Span(start=start, end=start + before), Span(start=start + before, end=start + before + drawn)]
+        end = spans[1].end
+        return spans[0], spans[1], Span(start=end, end=end + after) if after else None
+
+    def _open_segment(self, run: Run, lineage: Lineage) -> None:
+        if not run.written:
+            _write(self._runs, run.record)
+            run.written = True
+        line = lineage.record(run.untrainable).canonical() + b"\n"
+        self._segments.write(line)
+        self._segment_lines += line
+
+    def orphan(self, turn_id: str) -> None:
+        """The client never saw this turn: it stays, and is never trained. The log is amended at the close."""
+        self._counts[turn_id].orphan = True
+        self._amended.add(turn_id)
+
+    def close(self, runs: list[Run], failure: Failure | None) -> Captured:
+        """Close the files; nothing is recorded after. Settles which turns were orphans and which segments train."""
+        self.closed = True
+        for file in (self._tokens, self._turns, self._segments, self._runs):
+            file.close()
+        records = [lineage.record(run.untrainable) for run in runs for lineage in run.lineages]
+        lines = b"".join(record.canonical() + b"\n" for record in records)
+        if lines != self._segment_lines:  # a run turned out untrainable, or an untold turn had opened one
+            write_atomic(self._directory / "segments.jsonl", lines)
+        if self._amended:
+            self._amend_turns()
+        told = [c for c in self._counts.values() if not c.orphan]
+        reasons = [r.untrainable_reason for r in records if not r.trainable]
+        return Captured(
+            turns=len(told),
+            prompt_tokens=sum(c.prompt for c in told),
+            cached_tokens=sum(c.cached for c in told),
+            sampled_tokens=sum(c.sampled for c in told),
+            tool_calls=sum(c.calls for c in told),
+            invalid_calls=sum(c.invalid for c in told),
+            segments=len(records),
+            runs=len({record.run for record in records}),
+            orphans=len(self._counts) - len(told),
+            engine_seconds=sum(c.seconds for c in self._counts.values()),
+            trainable=bool(records) and len(reasons) < len(records) and failure is None,
+            untrainable_reason=reasons[0] if reasons else (str(failure) if failure else ""),
+            failure=failure,
+        )
+
+    def _amend_turns(self) -> None:
+        path = self._directory / "turns.jsonl"
+        lines = []
+        for line in read_lines(path):
+            turn = json.loads(line)
+            if turn["turn_id"] in self._amended:
+                turn |= {"orphan": True, "trainable": False}
+                turn["untrainable_reason"] = turn["untrainable_reason"] or "its client had gone"
+                line = json.dumps(turn, ensure_ascii=False, separators=(",", ":")).encode()
+            lines.append(line + b"\n")
+        write_atomic(path, b"".join(lines))
+
+
+def _padded(before: int, middle: "array[Any]", after: int, fill: float, dtype: str) -> npt.NDArray[Any]:
+    column = np.full(before + len(middle) + after, fill, dtype=dtype)
+    column[before : before + len(middle)] = np.frombuffer(middle, dtype=middle.typecode) if len(middle) else ()
+    return column
+
+
+def _write(file: Any, record: Record) -> None:
+    """One line in one write call."""
+    file.write(record.model_dump_json().encode() + b"\n")

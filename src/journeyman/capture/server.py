@@ -1,0 +1,243 @@
+"""The gateway: one loopback endpoint for any agent, one bearer key per episode, every sampled token on record.
+
+A key reaches its own episode only, bodies are bounded, and a reply's last byte follows the turn's record on disk.
+"""
+
+import ipaddress
+import json
+import re
+import secrets
+from pathlib import Path
+from typing import Any, Self
+
+from aiohttp import web
+
+from journeyman.capture.call import Call
+from journeyman.capture.dialects.base import Dialect, Refusal
+from journeyman.capture.dialects.chat import ChatDialect
+from journeyman.capture.recorder import Recorder
+from journeyman.capture.segments import Declared
+from journeyman.capture.slot import Ask, Slot, Terms
+from journeyman.engines.base import Engine
+from journeyman.errors import CaptureFailure, Failure, UserError
+from journeyman.records.episode import EpisodeSpec
+from journeyman.tokens.base import Renderer
+
+_NAME = re.compile(r"[\w.:/#@+-]{1,200}")
+_EVENTS = ("", "summary", "pruning", "branch")
+_AUTHORS = ("", "policy", "harness")
+_STATUS = {"engine": 502, "capture": 500}
+_JSON = "application/json"
+
+
+class Gateway:
+    """The capture server of a job. An async context manager; `open` gives each episode its slot."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        renderer: Renderer,
+        *,
+        socket_dir: Path | None = None,
+        host: str | None = None,
+        port: int = 0,
+        max_body_bytes: int = 64 << 20,
+        heartbeat_seconds: float = 10.0,
+        linger_seconds: float = 30.0,
+        engine_seconds: float = 1800.0,
+    ) -> None:
+        """`socket_dir`: listen on its gateway.sock. `host`: listen on TCP too (the default where there is no socket).
+
+        Raises UserError for a host that is not loopback.
+        """
+        self.host = host or (None if socket_dir else "127.0.0.1")
+        if self.host and not ipaddress.ip_address(self.host).is_loopback:
+            raise UserError(f"host {self.host} is not loopback: the gateway listens on 127.0.0.1 or ::1 only")
+        self.engine = engine
+        self.renderer = renderer
+        self.engine_identity: dict[str, Any] = engine.identity.model_dump(mode="json")
+        self.url = ""
+        self._socket = socket_dir / "gateway.sock" if socket_dir else None
+        self._port = port
+        self._max_body_bytes = max_body_bytes
+        self._heartbeat = heartbeat_seconds
+        self._linger = linger_seconds
+        self._engine_seconds = engine_seconds
+        self._slots: dict[str, Slot] = {}
+        self._runner: web.AppRunner | None = None
+        self._dialects: tuple[Dialect, ...] = (ChatDialect(),)
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=self._max_body_bytes)
+        for dialect in self._dialects:
+            for path in dialect.paths:
+                app.router.add_post(path, self._handler(dialect))
+        for path in ("/v1/models", "/models"):
+            app.router.add_get(path, self._models)
+        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
+        await self._runner.setup()
+        if self.host:
+            site = web.TCPSite(self._runner, self.host, self._port)
+            await site.start()
+            port = self._runner.addresses[0][1]
+            self.url = f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{port}"
+        if self._socket:
+            self._socket.parent.mkdir(parents=True, exist_ok=True)
+            await web.UnixSite(self._runner, str(self._socket)).start()
+            self._socket.chmod(0o600)
+            self.url = f"unix:{self._socket}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close every slot and stop listening; idempotent."""
+        for slot in list(self._slots.values()):
+            await slot.close()
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+            if self._socket:
+                self._socket.unlink(missing_ok=True)
+
+    def open(self, spec: EpisodeSpec, directory: Path, context_tokens: int) -> Slot:
+        """A slot that records the episode into `directory`. Raises CaptureFailure where that holds turns already."""
+        if self._runner is None:
+            raise CaptureFailure("gateway_down", "the gateway is not running")
+        key = f"jm-{secrets.token_urlsafe(32)}"
+        terms = Terms(self.engine, self.renderer, context_tokens, self._linger, self._engine_seconds)
+        slot = Slot(spec, Recorder(directory), terms, self.url, key, self._forget)
+        self._slots[key] = slot
+        return slot
+
+    def _forget(self, key: str) -> None:
+        self._slots.pop(key, None)
+
+    # -- requests
+
+    def _slot(self, request: web.Request) -> Slot:
+        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+        slot = self._slots.get(key.strip()) if scheme.lower() == "bearer" else None
+        if slot is None:
+            raise Refusal(
+                401, "invalid_api_key", "no open episode has this key: send the episode's own as a bearer token"
+            )
+        return slot
+
+    async def _models(self, request: web.Request) -> web.Response:
+        try:
+            self._slot(request)
+        except Refusal as refusal:
+            return _refused(self._dialects[0], refusal)
+        model = {"id": self.engine.identity.model, "object": "model", "created": 0, "owned_by": "journeyman"}
+        return _json_response({"object": "list", "data": [model]})
+
+    def _handler(self, dialect: Dialect) -> Any:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            try:
+                slot = self._slot(request)
+                return await self._serve(dialect, slot, request)
+            except Refusal as refusal:
+                return _refused(dialect, refusal)
+            except Failure as failure:
+                return _failed(dialect, failure)
+
+        return handle
+
+    async def _serve(self, dialect: Dialect, slot: Slot, request: web.Request) -> web.StreamResponse:
+        ask, body = await _read(request)
+        asked = dialect.parse(body, slot.spec.sampling)
+        call = await slot.begin(asked, ask, dialect.canonical)
+        call.clients += 1
+        try:
+            if asked.stream:
+                return await self._stream(dialect, call, request, asked.stream_usage)
+            reply = await call.finished()
+            response = _json_response(dialect.reply(reply, self.engine.identity))
+            await response.prepare(request)
+            await response.write_eof()
+            call.delivered = call.delivered or _connected(request)
+            return response
+        finally:
+            slot.leave(call)
+
+    async def _stream(self, dialect: Dialect, call: Call, request: web.Request, usage: bool) -> web.StreamResponse:
+        """Server-sent events, as the engine samples; an error after the start ends the stream in-band."""
+        engine = self.engine.identity
+        response = web.StreamResponse(
+            headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        )
+        await response.prepare(request)
+        await response.write(b"".join(dialect.opening(call.turn_id, engine)))
+        shown = 0
+        async for text in call.follow(self._heartbeat):
+            if text is None:
+                await response.write(b": waiting\n\n")
+            else:
+                shown += len(text)
+                await response.write(dialect.delta(call.turn_id, text, engine))
+        try:
+            reply = await call.finished()
+        except Failure as failure:
+            await response.write(b"".join(dialect.late_error(f"{failure.layer}.{failure.cause}", str(failure))))
+        else:
+            await response.write(b"".join(dialect.ending(reply, shown, usage, engine)))
+            call.delivered = call.delivered or _connected(request)
+        await response.write_eof()
+        return response
+
+
+def _connected(request: web.Request) -> bool:
+    return request.transport is not None and not request.transport.is_closing()
+
+
+async def _read(request: web.Request) -> tuple[Ask, Any]:
+    """Headers and body. Raises Refusal where either cannot be used."""
+    headers = request.headers
+    names = {name: headers.get(f"X-Journeyman-{name}", "") for name in ("Turn", "Run", "Parent", "Handoff")}
+    for name, value in names.items():
+        if value and not _NAME.fullmatch(value):
+            raise Refusal(
+                400, "invalid_header", f"X-Journeyman-{name}={value[:80]!r} is not a name", f"X-Journeyman-{name}"
+            )
+    event, author = headers.get("X-Journeyman-Event", ""), headers.get("X-Journeyman-Summary-By", "")
+    for name, value, allowed in (("Event", event, _EVENTS), ("Summary-By", author, _AUTHORS)):
+        if value not in allowed:
+            text = f"X-Journeyman-{name}={value[:80]!r}: use one of {', '.join(filter(None, allowed))}"
+            raise Refusal(400, "invalid_header", text, f"X-Journeyman-{name}")
+    try:
+        raw = await request.read()
+    except web.HTTPRequestEntityTooLarge as error:
+        raise Refusal(413, "body_too_large", f"the body is larger than this gateway reads: {error.text}") from None
+    try:
+        body = json.loads(raw)
+    except ValueError as error:
+        raise Refusal(400, "invalid_json", f"the body is not JSON: {error}") from None
+    declared = Declared(event, author or None)  # type: ignore[arg-type]
+    return Ask(
+        turn_id=names["Turn"],
+        run=names["Run"],
+        parent=names["Parent"],
+        handoff=names["Handoff"] or None,
+        declared=declared,
+        retry=headers.get("x-stainless-retry-count", "0") != "0",
+        fingerprint=hash(raw),
+    ), body
+
+
+def _json_response(body: dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
+    data = json.dumps(body, ensure_ascii=False).encode()
+    return web.Response(body=data, status=status, content_type=_JSON, headers=headers)
+
+
+def _refused(dialect: Dialect, refusal: Refusal) -> web.Response:
+    body = dialect.error(refusal.status, refusal.code, refusal.message, refusal.param)
+    return _json_response(body, refusal.status, {"x-should-retry": "false"})
+
+
+def _failed(dialect: Dialect, failure: Failure) -> web.Response:
+    """A failure of ours: 5xx, typed by layer, and clients are told not to try again by themselves."""
+    status = _STATUS.get(failure.layer, 500)
+    body = dialect.error(status, f"{failure.layer}.{failure.cause}", str(failure))
+    return _json_response(body, status, {"x-should-retry": "false"})

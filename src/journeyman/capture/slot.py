@@ -1,0 +1,280 @@
+"""One episode's place in the gateway: its runs, its calls, its log. After `close` no token can land.
+
+Calls of different runs never wait for each other; a retry of a named turn joins or replays it, and never samples again.
+"""
+
+import asyncio
+import hashlib
+import time
+from array import array
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from journeyman.capture.call import Call
+from journeyman.capture.dialects.base import CallRequest, Refusal, Reply
+from journeyman.capture.draw import Draw, Sampled
+from journeyman.capture.lineage import Canonical, Entry, Lineage, Run
+from journeyman.capture.recorder import Captured, Recorder
+from journeyman.capture.segments import NOTHING_DECLARED, Declared, Placement, place
+from journeyman.engines.base import Engine, SampleRequest
+from journeyman.errors import CaptureFailure, EngineFailure, Failure, boundary
+from journeyman.records.episode import EpisodeSpec
+from journeyman.records.turn import AgentRun
+from journeyman.tokens.base import Message, Renderer
+from journeyman.tokens.template import RenderError
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Where a call comes from, by its headers."""
+
+    turn_id: str = ""  # "": the client names none
+    run: str = ""  # "": the root run
+    parent: str = ""  # of a run not seen before; "": the root run
+    handoff: str | None = None  # event (a tool call's id) that handed work to a new run
+    declared: Declared = NOTHING_DECLARED
+    retry: bool = False  # the client says that it asks again
+    fingerprint: int = 0  # of the body
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What holds for every call of a slot."""
+
+    engine: Engine
+    renderer: Renderer
+    context_tokens: int
+    linger_seconds: float  # how long a named call without a client is kept for its retry
+    engine_seconds: float  # a call the engine does not finish in this time is its failure
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One call and everything that answers it."""
+
+    call: Call
+    run: Run
+    placement: Placement
+    sample: SampleRequest
+
+
+class Slot:
+    """An open episode. `failure` is the first failure of ours that a call of it met."""
+
+    def __init__(
+        self, spec: EpisodeSpec, recorder: Recorder, terms: Terms, url: str, key: str, on_close: Callable[[str], None]
+    ) -> None:
+        self.url = url
+        self.key = key
+        self.spec = spec
+        self.failure: Failure | None = None
+        self.captured: Captured | None = None
+        self._recorder = recorder
+        self._terms = terms
+        self._on_close = on_close
+        self._closing = False
+        self._runs: dict[str, Run] = {}
+        self._named: dict[str, Call] = {}  # by the turn id a client gave
+        self._recent: dict[str, Call] = {}  # by run: the last call without one
+        self._live: set[Call] = set()
+        self._unnamed = 0
+
+    # -- a call begins, is joined, or is replayed
+
+    async def begin(self, request: CallRequest, ask: Ask, canonical: Canonical) -> Call:
+        """The call that answers this request. Raises Refusal, or the Failure of the layer that could not."""
+        await self._let_go(ask)
+        known = self._named.get(ask.turn_id) if ask.turn_id else self._retried(ask)
+        if known is not None and known.fingerprint != ask.fingerprint:
+            text = f"turn {ask.turn_id!r} was asked with another body"
+            raise Refusal(409, "turn_id_reused", text, "X-Journeyman-Turn")
+        if known is not None and not (known.done and known.reply is None):
+            return known
+        if self._closing:
+            raise Refusal(403, "episode_closed", "this episode is closed: no further call is served")
+        run = self._run(ask)
+        placement = self._place(run, request, ask, canonical)
+        self._unnamed += not ask.turn_id
+        call = Call(
+            ask.turn_id or f"~{self._unnamed}", ask.run, bool(ask.turn_id), ask.fingerprint, self._recorder.orphan
+        )
+        if ask.turn_id:
+            self._named[ask.turn_id] = call
+        else:
+            self._recent[ask.run] = call
+        self._live.add(call)
+        placement.lineage.busy = True
+        job = _Job(call, run, placement, self._request(call, run, placement, request))
+        call.task = asyncio.create_task(self._answer(job, request.stream))
+        return call
+
+    async def _let_go(self, ask: Ask) -> None:
+        """Calls of this run that nobody waits for any more: the client has moved on, unless it asks for one by name."""
+        for call in [c for c in self._live if c.run == ask.run and not c.clients]:
+            if not ask.turn_id or call.turn_id != ask.turn_id:
+                call.cancel()
+                await call.settled()
+
+    def _retried(self, ask: Ask) -> Call | None:
+        recent = self._recent.get(ask.run) if ask.retry else None
+        return recent if recent is not None and recent.fingerprint == ask.fingerprint else None
+
+    def leave(self, call: Call) -> None:
+        """A client stopped waiting. A named turn may still be asked for again; any other is cancelled."""
+        call.clients -= 1
+        if call.clients or call.done:
+            return
+        if call.explicit:
+            asyncio.get_running_loop().call_later(self._terms.linger_seconds, call.cancel_if_unwatched)
+        else:
+            call.cancel()
+
+    def _run(self, ask: Ask) -> Run:
+        if (run := self._runs.get(ask.run)) is not None:
+            return run
+        record = AgentRun(run=0)
+        if ask.run:
+            parent = self._runs.get(ask.parent)
+            if parent is None:
+                text = f"run {ask.parent or 'root'!r} has made no call yet: name the run that handed over"
+                raise Refusal(400, "unknown_run", text, "X-Journeyman-Parent")
+            record = AgentRun(
+                run=len(self._runs), parent=parent.record.run, fork_turn=parent.last_turn, handoff_event=ask.handoff
+            )
+        self._runs[ask.run] = Run(record)
+        return self._runs[ask.run]
+
+    def _place(self, run: Run, request: CallRequest, ask: Ask, canonical: Canonical) -> Placement:
+        try:
+            with boundary("capture"):
+                placement = place(run, request.items, request.tools, canonical, ask.declared, self._terms.renderer)
+        except RenderError as error:
+            raise self._failed(CaptureFailure("render", str(error))) from error
+        except Failure as failure:
+            raise self._failed(failure) from None
+        if len(placement.prompt) >= self._terms.context_tokens:
+            if placement.opens:
+                run.discard(placement.lineage)
+            text = f"the prompt has {len(placement.prompt)} tokens and the context window {self._terms.context_tokens}"
+            raise Refusal(400, "context_length_exceeded", text, "messages")
+        return placement
+
+    def _request(self, call: Call, run: Run, placement: Placement, request: CallRequest) -> SampleRequest:
+        sampling, lineage = request.sampling, placement.lineage
+        room = self._terms.context_tokens - len(placement.prompt)
+        if sampling.max_tokens > room:
+            sampling = sampling.model_copy(update={"max_tokens": room})
+        messages: tuple[Message, ...] = ()
+        if self._terms.engine.identity.needs_messages:
+            held = () if placement.opens else lineage.entries
+            messages = tuple(entry.message for entry in (*held, *placement.new))
+        return SampleRequest.model_construct(  # the ids are ours: validating 100k of them at every call is not free
+            episode=self.spec.id,
+            turn_id=call.turn_id,
+            lineage=self._name(lineage),
+            prompt_ids=placement.prompt,
+            sampling=sampling,
+            stop_token_ids=self._terms.renderer.stop_token_ids,
+            seed=_seed(self.spec, run) if request.seed is None else request.seed,
+            messages=messages,
+            tools=tuple(lineage.tools),
+        )
+
+    def _name(self, lineage: Lineage) -> str:
+        return f"{self.spec.id}#{lineage.run}.{lineage.index}"
+
+    # -- the task that samples and records
+
+    async def _answer(self, job: _Job, streaming: bool) -> None:
+        call, terms, draw, started = job.call, self._terms, Draw(), time.monotonic()
+        lineage = job.placement.lineage
+        try:
+            stream = terms.renderer.stream() if streaming else None
+            await draw.read(terms.engine, job.sample, stream, call.show, terms.engine_seconds)
+            with boundary("capture"):
+                seconds = time.monotonic() - started
+                call.reply = self._record(
+                    job, draw.judge(terms.engine.identity, terms.renderer, lineage.tools, seconds)
+                )
+        except Failure as failure:
+            call.failure = self._failed(failure)
+            self._abort(job, draw, started)
+        except asyncio.CancelledError:
+            call.failure = EngineFailure("aborted", f"turn {call.turn_id} was cancelled")
+            self._abort(job, draw, started)
+            raise
+        finally:
+            lineage.busy = False
+            self._live.discard(call)
+
+    def _record(self, job: _Job, sampled: Sampled) -> Reply:
+        """Write the turn, then advance its lineage."""
+        run, placement, lineage = job.run, job.placement, job.placement.lineage
+        calls = sampled.message.get("tool_calls") or ()
+        for i, call in enumerate(calls):
+            call["id"] = f"call_{run.record.run}_{run.next_turn}_{i}"
+        turn = self._recorder.commit(
+            run, placement, sampled, job.sample, model=self._terms.engine.identity.model, orphan=False
+        )
+        grown = placement.context + sampled.ids + array("i", sampled.closing)
+        lineage.advance([*placement.new, Entry(sampled.message)], grown)
+        lineage.unconfirmed = job.call
+        run.last_turn = job.call.turn_id
+        return Reply(
+            turn=turn,
+            completion_tokens=len(sampled.ids),
+            cached_tokens=len(placement.prompt) - len(placement.context),
+            context_tokens=len(lineage.ids),
+            window_tokens=self._terms.context_tokens,
+            invalid=tuple(
+                {"id": c["id"], "name": c["name"], "raw": c["raw"], "reason": c["invalid"]}
+                for c in calls
+                if c.get("invalid")
+            ),
+        )
+
+    def _abort(self, job: _Job, draw: Draw, started: float) -> None:
+        """Keep what a broken or abandoned call sampled, as an orphan; the history does not know of it."""
+        lineage = job.placement.lineage
+        with suppress(CaptureFailure), boundary("capture"):  # the call has failed already, and said why
+            left = draw.aborted(self._terms.renderer, lineage.tools, time.monotonic() - started)
+            if left is not None and not self._recorder.closed:
+                sample = job.sample.model_copy(update={"turn_id": f"{job.call.turn_id}~{job.run.next_turn}"})
+                self._recorder.commit(
+                    job.run, job.placement, left, sample, model=self._terms.engine.identity.model, orphan=True
+                )
+        if job.placement.opens and not lineage.marks:
+            job.run.discard(lineage)
+
+    def _failed(self, failure: Failure) -> Failure:
+        self.failure = self.failure or failure
+        return failure
+
+    # -- the end
+
+    async def close(self) -> Captured:
+        """End every call, settle the log, void the key. Idempotent. Raises CaptureFailure where the log cannot be."""
+        if self.captured is not None:
+            return self.captured
+        self._closing = True
+        self._on_close(self.key)
+        for call in list(self._live):
+            call.cancel()
+            await call.settled()
+        lineages = [lineage for run in self._runs.values() for lineage in run.lineages]
+        for lineage in lineages:
+            if lineage.unconfirmed is not None and not lineage.unconfirmed.delivered:
+                lineage.unconfirmed.orphan()
+        with boundary("capture"):
+            self.captured = self._recorder.close(list(self._runs.values()), self.failure)
+        for lineage in lineages:
+            with suppress(Failure):  # a sampler that died after the last turn takes nothing from this episode
+                await self._terms.engine.release(self._name(lineage))
+        return self.captured
+
+
+def _seed(spec: EpisodeSpec, run: Run) -> int:
+    """A call's own seed, derived from the episode's: reproducible, and different for every turn."""
+    text = f"{spec.key}/{spec.seed}/{run.record.run}/{run.next_turn}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest(), "big")
