@@ -39,11 +39,11 @@ PHRASES: dict[Split, Phrases] = {
             "The sources are {files}. Put one line each for {keys} in {path}.",
             "Use {files} and write {path} with these lines: {keys}.",
         ),
-        threshold=("{d} {c} {dir} {n}", "{d} {c} {n} {dir}", "by the {d} {c} {dir} {n}"),
+        threshold=("the {d} {c} {dir} {n}", "by the {d} {c} {dir} {n}", "under the {d} {c} {dir} {n}"),
         tests=("tests use {e} accounts", "the tests use {e}", "all tests use {e} figures"),
-        governs=("{q} under {d}", "for {q} under {d}", "{q} falls under {d}"),
-        ratio=("{e} {q} {n}", "{e} {q} ratio {n}", "ratio of {e} {q} {n}"),
-        waiver=("{q} waiver {s}", "for {q} waiver {s}", "{q} waiver {s} by {lender}"),
+        governs=("for {q} under {d}", "so {q} under {d}", "then {q} falls under {d}"),
+        ratio=("ratio {e} {q} {n}", "ratio of {e} {q} {n}", "the {e} {q} ratio {n}"),
+        waiver=("the {q} waiver {s}", "for {q} waiver {s}", "for {q} waiver {s} by {lender}"),
     ),
     "validation": Phrases(
         ask=(
@@ -51,11 +51,11 @@ PHRASES: dict[Split, Phrases] = {
             "A {covenant} {doc} is due at {company} for {q}.",
         ),
         write=("Read {files} first. Then write {path} with a line for each of {keys}.",),
-        threshold=("the {d} {c} {dir} {n}",),
+        threshold=("our {d} {c} {dir} {n}",),
         tests=("our tests use {e}",),
         governs=("the {q} under {d}",),
-        ratio=("the {e} {q} {n}",),
-        waiver=("the {q} waiver {s}",),
+        ratio=("we have {e} {q} {n}",),
+        waiver=("on {q} waiver {s}",),
     ),
     "heldout": Phrases(
         ask=(
@@ -67,11 +67,11 @@ PHRASES: dict[Split, Phrases] = {
             "Use the sources {files}. Then write one line each for {keys} in {path}.",
             "Please read {files} and put these lines in {path}: {keys}.",
         ),
-        threshold=("in the {d} {c} {dir} {n}", "of the {d} {c} {dir} {n}"),
+        threshold=("see the {d} {c} {dir} {n}", "of the {d} {c} {dir} {n}"),
         tests=("these tests use {e} accounts", "please note tests use {e}"),
         governs=("all of {q} under {d}", "in {q} under {d}"),
         ratio=("for {e} {q} {n}", "all {e} {q} {n}"),
-        waiver=("on {q} waiver {s}", "in {q} waiver {s}"),
+        waiver=("now {q} waiver {s}", "in {q} waiver {s}"),
     ),
 }
 
