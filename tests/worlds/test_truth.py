@@ -78,5 +78,4 @@ def test_figures_stay_in_range_and_in_their_split_and_never_repeat(seed: int, sp
 def test_a_range_without_figures_left_is_refused() -> None:
     figures = Figures(random.Random(0), "validation")
     with pytest.raises(ValueError, match="no figure of split validation is left"):
-        for _ in range(30):
-            figures.draw(1, 25)
+        [figures.draw(1, 25) for _ in range(30)]
