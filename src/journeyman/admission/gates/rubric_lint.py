@@ -1,0 +1,18 @@
+"""The rubric is usable and mapped both ways to the request (R-01 light, T-04)."""
+
+from journeyman.admission.gates.base import Candidate, verdict
+from journeyman.records.admission import GateResult
+from journeyman.tasks.references import orphans, rubric_faults
+
+
+class RubricLint:
+    """Weights, wording, duplicates, orphans."""
+
+    name = "rubric_lint"
+
+    async def check(self, candidate: Candidate) -> GateResult:
+        """Name each orphan requirement or criterion and each unusable criterion."""
+        task = candidate.task
+        faults = [*orphans(task), *rubric_faults(task.rubric)]
+        negative = sum(c.weight < 0 for c in task.rubric.criteria)
+        return verdict(self.name, faults, positive=len(task.rubric.criteria) - negative, negative=negative)

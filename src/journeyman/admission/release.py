@@ -1,0 +1,138 @@
+"""Releases: admitted packages, copied, with manifest and decisions; create-only, marker last (W-01, W-02).
+
+Invariant: a directory without its marker is not a release; one with it never changes. Splits are part of each package's
+digest and of the manifest, and no ground truth stands in two splits.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from journeyman.admission.funnel import funnel
+from journeyman.errors import UserError
+from journeyman.records.admission import Admission, ReleaseManifest
+from journeyman.records.base import canonical_json, sha256_hex
+from journeyman.records.task import Split, Task
+from journeyman.store.atomic import create_only
+from journeyman.tasks.package import load_task
+
+MARKER, MANIFEST, DECISIONS, TASKS = "RELEASED", "manifest.json", "admissions.jsonl", "tasks"
+
+
+@dataclass(frozen=True)
+class Release:
+    """An opened release."""
+
+    directory: Path
+    manifest: ReleaseManifest
+
+    def task_dirs(self, split: Split | None = None) -> tuple[Path, ...]:
+        """Package directories, of one split or of all, by name."""
+        names = [name for name, of in sorted(self.manifest.splits.items()) if split in (None, of)]
+        return tuple(self.directory / TASKS / name for name in names)
+
+
+def create_release(
+    directory: Path, admissions: Sequence[Admission], task_dirs: Sequence[Path], created_from: Mapping[str, str]
+) -> Release:
+    """Copy what was admitted to `directory` and mark it released.
+
+    `task_dirs` are the candidates by the decisions' names; packages of equal content merge into the first (G-05).
+    Raises UserError: `directory` exists, a package changed since its decision, or two splits share a ground truth.
+    """
+    try:
+        directory.mkdir(parents=True)
+    except FileExistsError:
+        raise UserError(f"{directory} exists and releases are create-only: choose another name") from None
+    by_name = {path.name: path for path in task_dirs}
+    admitted = [a for a in admissions if a.admitted]
+    kept: dict[str, Task] = {}
+    merged: dict[str, str] = {}
+    for admission in admitted:
+        if admission.content_digest in merged:
+            continue
+        task = _unchanged(by_name, admission)
+        shutil.copytree(by_name[admission.task], directory / TASKS / admission.task)
+        merged[admission.content_digest] = admission.task
+        kept[admission.task] = task
+    _check_splits(kept)
+    counts = _counts(admissions, kept, len(admitted) - len(kept))
+    manifest = ReleaseManifest(
+        name=directory.name,
+        created_from=dict(created_from),
+        tasks={name: task.content_digest for name, task in kept.items()},
+        splits={name: task.metadata.split for name, task in kept.items()},
+        counts=counts,
+        funnel=funnel(admissions).counts(),
+        sizes={name: _bytes(directory / TASKS / name) for name in kept},
+    )
+    data = canonical_json(manifest.model_dump(mode="json"))
+    create_only(directory / DECISIONS, b"".join(a.canonical() + b"\n" for a in admissions))
+    create_only(directory / MANIFEST, data)
+    create_only(directory / MARKER, sha256_hex(data).encode())
+    return Release(directory, manifest)
+
+
+def _unchanged(by_name: Mapping[str, Path], admission: Admission) -> Task:
+    path = by_name.get(admission.task)
+    if path is None:
+        raise UserError(f"{admission.task} was decided and is not among the packages given")
+    task = load_task(path)
+    if task.content_digest != admission.content_digest:
+        raise UserError(f"{path} changed after it was admitted: admit it again")
+    return task
+
+
+def _check_splits(tasks: Mapping[str, Task]) -> None:
+    seen: dict[str, tuple[str, Split]] = {}
+    for name, task in tasks.items():
+        truth, split = task.metadata.lineage.get("ground_truth", ""), task.metadata.split
+        other = seen.setdefault(truth, (name, split)) if truth else (name, split)
+        if other[1] != split:
+            raise UserError(f"{name} ({split}) and {other[0]} ({other[1]}) share a ground truth: keep splits disjoint")
+
+
+def _counts(admissions: Sequence[Admission], kept: Mapping[str, Task], merged: int) -> dict[str, int]:
+    passed = funnel(admissions)
+    verified = sum(any(g.gate == "static" and g.passed for g in a.gates) for a in admissions)
+    totals = {
+        "raw": passed.raw,
+        "verified": verified,
+        "admitted": passed.admitted,
+        "quarantined": passed.quarantined,
+        "failed": passed.raw - passed.admitted - passed.quarantined,
+        "merged": merged,
+        "released": len(kept),
+    }
+    sources = Counter(task.metadata.environment_type for task in kept.values())
+    return totals | {f"released {source}": n for source, n in sorted(sources.items())}
+
+
+def _bytes(directory: Path) -> int:
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+
+
+def open_release(directory: Path) -> Release:
+    """Open a release by its marker. Raises UserError where it was never finished or its manifest changed."""
+    marker, manifest = directory / MARKER, directory / MANIFEST
+    if not marker.exists():
+        raise UserError(f"{directory} has no {MARKER} marker: it was never finished; make the release again")
+    data = manifest.read_bytes() if manifest.exists() else b""
+    if sha256_hex(data) != marker.read_text():
+        raise UserError(f"{manifest} changed after the release: restore it or make a new release")
+    return Release(directory, ReleaseManifest.parse(data))
+
+
+def verify_release(directory: Path) -> Release:
+    """Open a release and recheck every package, byte for byte. Raises UserError naming the first that differs."""
+    release = open_release(directory)
+    present = {path.name for path in (directory / TASKS).iterdir()} if (directory / TASKS).is_dir() else set()
+    if extra := sorted(present - set(release.manifest.tasks)):
+        raise UserError(f"{directory / TASKS / extra[0]} is not part of the release: remove it")
+    for name, digest in release.manifest.tasks.items():
+        task = load_task(directory / TASKS / name, handlers=False)
+        if (task.content_digest, task.metadata.split) != (digest, release.manifest.splits[name]):
+            raise UserError(f"{directory / TASKS / name} is not the task that was released (content digest differs)")
+    return release
