@@ -1,4 +1,4 @@
-"""Training processes as the driver sees them: started with a config file, spoken to in JSON lines, torch stays there."""
+"""Training processes as the driver sees them: a config file, JSON lines both ways; torch stays on their side."""
 
 import asyncio
 import json

