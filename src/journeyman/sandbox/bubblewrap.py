@@ -16,17 +16,19 @@ from typing import Any, Self
 
 from journeyman.errors import SandboxFailure, UserError
 from journeyman.sandbox.base import SandboxIdentity, SandboxSpec, WorkspaceChange
-from journeyman.sandbox.bundle import BOOT, bundle
 from journeyman.sandbox.changes import collect
 from journeyman.sandbox.channel import Channel
 from journeyman.sandbox.detect import Readiness, detect
-from journeyman.sandbox.launcher import Exit, Launcher, Started
+from journeyman.sandbox.launcher import Exit, Launcher, Started, Where
 from journeyman.sandbox.limits import BoxLimits, LimitSetter
 from journeyman.sandbox.reach import Reach, traversable
 from journeyman.sandbox.rootfs import ENVIRONMENT, base_argv, copy_binary, uid_range, unlock, write_etc
 
 START_SECONDS = 30.0
-END_SECONDS = 2.0
+KILL_SECONDS = 10.0
+END_SECONDS = 5.0
+KILLED_CODE = 128 + 9
+EXECUTOR_KILLED = "every process of the sandbox was killed; files read before must be read again to change them"
 
 
 class BubblewrapBox:
@@ -40,30 +42,55 @@ class BubblewrapBox:
         layers: tuple[Path, ...],
         limits: BoxLimits,
         started: Started,
+        where: Where,
     ) -> None:
         self.identity = identity
         self.directory, self.layers, self.limits, self.started = directory, layers, limits, started
+        self._where = where
         self.channel = Channel(started.socket)
         self.cpu_seconds = 0.0  # of every process of the box, known after `close`
         self._provider = provider
         self._closed = False
 
     async def call(self, op: str, args: dict[str, Any], timeout_seconds: float = 120.0) -> dict[str, Any]:
-        """One executor operation; what the policy got wrong is {"error": ...}. Raises SandboxFailure."""
+        """One executor operation; what the policy got wrong is {"error": ...}. Raises SandboxFailure.
+
+        A command that kills the executor (`kill -9 -1`) is the policy's doing: the box gets another one.
+        """
         try:
             return await self.channel.call(op, args, timeout_seconds)
         except SandboxFailure as failure:
+            if failure.cause == "box_lost" and await self._revive():
+                return {"error": EXECUTOR_KILLED}
             raise SandboxFailure(failure.cause, f"{failure.detail} {self._last_words()}".strip()) from failure
 
+    async def _revive(self) -> bool:
+        """Another executor, if the last one was killed and the box still stands. Raises SandboxFailure."""
+        ended = await _within(self.started.executor_exit, END_SECONDS)
+        if self._closed or ended is None or ended.code != KILLED_CODE or self.started.box_exit.done():
+            return False
+        self.cpu_seconds += ended.cpu_seconds
+        self.channel.close()
+        self.started = await self._provider.another_executor(self.started.box, self._where)
+        self.channel = Channel(self.started.socket)
+        await self.channel.hello(START_SECONDS)
+        return True
+
     def _last_words(self) -> str:
-        if not self.started.exit.done() or self.started.exit.exception() is not None:
+        exit = self.started.executor_exit
+        if not exit.done() or exit.exception() is not None:
             return ""
-        ended = self.started.exit.result()
+        ended = exit.result()
         return f"(exit {ended.code}) {ended.errors.strip()[-400:]}"
 
     async def kill_agent(self) -> None:
-        """Kill every process in the box but the executor. Raises SandboxFailure."""
-        await self.call("kill_all", {}, 30.0)
+        """Kill every process in the box but the executor; where that fails, end the box itself."""
+        try:
+            reply = await self.call("kill_all", {}, KILL_SECONDS)
+        except SandboxFailure:
+            reply = {"error": "lost"}
+        if "error" in reply:
+            await self._provider.kill(self)
 
     async def collect(self) -> WorkspaceChange:
         """What changed below /workspace since the start. Raises SandboxFailure."""
@@ -117,14 +144,12 @@ class BubblewrapProvider:
         state = self._state
         assert self._readiness.binary is not None
         binary = copy_binary(self._readiness.binary, state / "tools")
-        (state / "executor").write_bytes(bundle())
-        (state / "executor").chmod(0o644)
         write_etc(state / "etc")
         (state / "empty").mkdir(mode=0o755)
         (state / "boxes").mkdir(mode=0o711)
         prefix = Path(sys.base_prefix).resolve()
-        self._python = str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
-        self._argv = [str(binary), *base_argv(state, self._python, prefix, await self._reach.tree(prefix))]
+        python = str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
+        self._argv = [str(binary), *base_argv(state, python, prefix, await self._reach.tree(prefix))]
 
     async def start(self, spec: SandboxSpec) -> BubblewrapBox:
         """A fresh box, never one that was used before. Raises SandboxFailure, UserError."""
@@ -138,13 +163,14 @@ class BubblewrapProvider:
         try:
             limits = self._limits.prepare(spec.limits, own_uid=bool(ids))
             argv, layers = await self._command(spec, directory, uid, ids)
-            started = await self._launcher.start(argv, ids, limits.rlimits, limits.join)
+            where = Where("/workspace", {**ENVIRONMENT, **spec.environment}, secrets.token_hex(8))
+            started = await self._launcher.box(argv, ids, limits.rlimits, limits.join, where)
         except BaseException as error:
             self._clear(directory, uid, limits)
             if isinstance(error, OSError):
                 raise SandboxFailure("box_not_started", str(error)) from error
             raise
-        box = BubblewrapBox(self, self._identity(uid), directory, layers, limits, started)
+        box = BubblewrapBox(self, self._identity(uid), directory, layers, limits, started, where)
         self._boxes.add(box)
         try:
             await box.channel.hello(START_SECONDS)
@@ -175,20 +201,6 @@ class BubblewrapProvider:
         for inside, path in spec.sockets.items():
             argv += ["--bind", str(self._reach.socket(path.resolve(), directory, ids)), inside]
         argv += ["--remount-ro", "/"]
-        for name, value in {**ENVIRONMENT, **spec.environment}.items():
-            argv += ["--setenv", name, value]
-        argv += [
-            "--",
-            self._python,
-            "-I",
-            "-S",
-            "-c",
-            BOOT,
-            "/run/jm/executor",
-            "3",
-            "/workspace",
-            secrets.token_hex(8),
-        ]
         return argv, layers
 
     def _identity(self, uid: int) -> SandboxIdentity:
@@ -196,26 +208,34 @@ class BubblewrapProvider:
         notes.append("rlimits instead of cgroups" if self._limits.kind == "rlimits" else self._limits.kind)
         return SandboxIdentity(kind="bubblewrap", version=self._readiness.version, uid=uid, notes=tuple(notes))
 
+    async def another_executor(self, box: int, where: Where) -> Started:
+        """An executor for a running box that lost its own. Raises SandboxFailure."""
+        return await self._launcher.again(box, where)
+
+    async def kill(self, box: BubblewrapBox) -> Exit | None:
+        """End all processes of a box at once; None where the end was not seen."""
+        await self._launcher.kill(box.started.box)
+        return await _within(box.started.box_exit, END_SECONDS)
+
     async def end(self, box: BubblewrapBox) -> None:
         """End a box's processes, free its uid, remove its files (called by `BubblewrapBox.close`)."""
         box.channel.close()
+        ended: Exit | None = None
         try:
-            ended = await _within(box.started.exit, END_SECONDS)
-            if ended is None:
-                await self._launcher.kill(box.started.pid)
-                ended = await _within(box.started.exit, END_SECONDS)
-            box.cpu_seconds = ended.cpu_seconds if ended is not None else 0.0
+            ended = await self.kill(box)
+            executor = await _within(box.started.executor_exit, END_SECONDS)
+            box.cpu_seconds += sum(part.cpu_seconds for part in (ended, executor) if part is not None)
         except SandboxFailure:
-            pass  # the spawner is gone, and every box with it
+            ended = Exit(-9, 0.0, "")  # the spawner is gone, and every box with it
         self._boxes.discard(box)
-        self._clear(box.directory, box.identity.uid, box.limits)
+        self._clear(box.directory, box.identity.uid if ended else -1, box.limits)
         self._reach.trim({layer for other in self._boxes for layer in other.layers})
 
     def _clear(self, directory: Path, uid: int, limits: BoxLimits) -> None:
         limits.remove()
         if directory.exists():
             shutil.rmtree(directory, onerror=unlock)
-        if self._uids:
+        if uid in self._uids:  # never the uid of a box that may still run
             self._free.append(uid)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+import journeyman
 from journeyman.errors import SandboxFailure
 
 
@@ -26,11 +27,21 @@ class Exit(NamedTuple):
 
 
 class Started(NamedTuple):
-    """A running program: its pid, our end of its socket, and its exit to come."""
+    """A running executor: pids, our end of its socket, and the exits to come."""
 
-    pid: int
+    box: int  # bwrap's pid, 0 where there is no box
+    executor: int
     socket: socket.socket
-    exit: "asyncio.Future[Exit]"
+    box_exit: "asyncio.Future[Exit]"  # of the box, or of the executor where there is no box
+    executor_exit: "asyncio.Future[Exit]"
+
+
+class Where(NamedTuple):
+    """Where an executor serves: its directory, the environment of its commands, the mark of its processes."""
+
+    directory: str
+    environment: dict[str, str]
+    token: str
 
 
 class Launcher:
@@ -44,9 +55,11 @@ class Launcher:
 
     async def __aenter__(self) -> Self:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        program = str(Path(__file__).with_name("spawner.py"))
-        argv = [self._python, "-I", "-S", program, str(theirs.fileno())]
-        self._process = subprocess.Popen(argv, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, cwd="/", env={})
+        fd = theirs.fileno()
+        program = f"import sys;sys.path.insert(0,'.');from journeyman.sandbox import spawner;spawner.main({fd})"
+        argv = [self._python, "-I", "-S", "-c", program]
+        root = Path(journeyman.__file__).parents[1]
+        self._process = subprocess.Popen(argv, pass_fds=[fd], stdin=subprocess.DEVNULL, cwd=root, env={})
         theirs.close()
         self._socket.setblocking(False)
         self._loop = asyncio.get_running_loop()
@@ -89,11 +102,11 @@ class Launcher:
                 if not future.done():
                     future.set_result(Exit(*rest))
             else:
-                if kind == "started":
-                    self._exits[rest[0]] = self._loop.create_future()
+                if kind == "started":  # the exits go along: one may be told before the caller wakes up
+                    rest += [self._exits.setdefault(pid, self._loop.create_future()) if pid else None for pid in rest]
                 answer = self._answers.pop(ident)
                 if not answer.done():
-                    answer.set_result(rest[0])
+                    answer.set_result(rest)
 
     async def _ask(self, message: tuple[Any, ...], fd: int | None = None) -> Any:
         answer: asyncio.Future[Any] = self._loop.create_future()
@@ -112,27 +125,39 @@ class Launcher:
             except OSError as error:
                 raise SandboxFailure("spawner_lost", str(error)) from error
 
-    async def start(
+    async def box(
         self,
         argv: Sequence[str],
-        ids: tuple[int, int] | None = None,
-        rlimits: Sequence[tuple[int, int]] = (),
-        cgroups: Sequence[str] = (),
-        environment: dict[str, str] | None = None,
+        ids: tuple[int, int] | None,
+        rlimits: Sequence[tuple[int, int]],
+        cgroups: Sequence[str],
+        where: Where,
     ) -> Started:
-        """Start `argv` with one end of a stream socket as fd 3. Raises SandboxFailure."""
+        """Start bwrap with `argv` (without a command) and an executor in it. Raises SandboxFailure."""
+        return await self._start("box", list(argv), ids, list(rlimits), list(cgroups), *where)
+
+    async def again(self, box: int, where: Where) -> Started:
+        """Another executor in a running box. Raises SandboxFailure."""
+        return await self._start("again", box, *where)
+
+    async def plain(self, where: Where) -> Started:
+        """An executor in no box. Raises SandboxFailure."""
+        return await self._start("plain", *where)
+
+    async def _start(self, kind: str, *rest: Any) -> Started:
         ours, theirs = socket.socketpair()
         try:
-            ident = next(self._ids)
-            message = ("spawn", ident, list(argv), environment or {}, ids, list(rlimits), list(cgroups))
-            pid = await self._ask(message, theirs.fileno())
+            asked = (kind, next(self._ids), *rest)
+            box, executor, box_exit, executor_exit = await self._ask(asked, theirs.fileno())
+            if not executor:
+                raise SandboxFailure("box_not_started", (await box_exit).errors if box_exit else "it has ended")
         except BaseException:
             ours.close()
             raise
         finally:
             theirs.close()
         ours.setblocking(False)
-        return Started(pid, ours, self._exits[pid])
+        return Started(box, executor, ours, box_exit or executor_exit, executor_exit)
 
     async def kill(self, pid: int) -> None:
         """SIGKILL a started program; nothing happens where it has ended."""
@@ -141,5 +166,5 @@ class Launcher:
 
     async def bind(self, source: Path, target: Path) -> str:
         """Bind `source` at `target` for started programs only; returns "" or the reason why it cannot be done."""
-        answer: str = await self._ask(("bind", next(self._ids), str(source), str(target)))
-        return answer
+        (answer,) = await self._ask(("bind", next(self._ids), str(source), str(target)))
+        return str(answer)

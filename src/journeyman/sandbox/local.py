@@ -14,9 +14,8 @@ from typing import Any, Self
 
 from journeyman.errors import SandboxFailure, UserError
 from journeyman.sandbox.base import SandboxIdentity, SandboxSpec, WorkspaceChange
-from journeyman.sandbox.bundle import BOOT, bundle
 from journeyman.sandbox.channel import Channel
-from journeyman.sandbox.launcher import Launcher, Started
+from journeyman.sandbox.launcher import Launcher, Started, Where
 
 START_SECONDS = 30.0
 
@@ -63,7 +62,6 @@ class LocalProvider:
 
     async def __aenter__(self) -> Self:
         self._state = Path(tempfile.mkdtemp(prefix="journeyman-local-"))
-        (self._state / "executor").write_bytes(bundle())
         self._launcher = await Launcher().__aenter__()
         return self
 
@@ -85,9 +83,7 @@ class LocalProvider:
             "TZ": "UTC",
             **spec.environment,
         }
-        boot = f"import posix;posix.chdir({str(directory)!r})\n{BOOT}"
-        argv = [sys.executable, "-I", "-S", "-c", boot, str(self._state / "executor"), "3", str(directory)]
-        started = await self._launcher.start([*argv, secrets.token_hex(8)], environment=environment)
+        started = await self._launcher.plain(Where(str(directory), environment, secrets.token_hex(8)))
         box = LocalSandbox(self, directory, spec.workspace, started)
         self._boxes.add(box)
         try:
@@ -101,7 +97,7 @@ class LocalProvider:
         """End one box (called by `LocalSandbox.close`)."""
         box.channel.close()
         with contextlib.suppress(SandboxFailure):  # the launcher is gone, and the executor with it
-            await box.started.exit
+            await box.started.executor_exit
         self._boxes.discard(box)
         shutil.rmtree(box.directory, ignore_errors=True)
 

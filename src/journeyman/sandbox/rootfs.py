@@ -44,7 +44,7 @@ def base_argv(state: Path, python: str, prefix: Path, prefix_source: Path) -> li
     if packages.is_dir():  # the host's packages are not the box's
         argv += ["--ro-bind", str(state / "empty"), str(packages)]
     argv += ["--symlink", python, "/run/jm/bin/python3", "--symlink", python, "/run/jm/bin/python"]
-    argv += ["--ro-bind", str(state / "executor"), "/run/jm/executor", "--ro-bind", str(state / "etc"), "/etc"]
+    argv += ["--ro-bind", str(state / "etc"), "/etc"]
     argv += ["--proc", "/proc", "--dev", "/dev", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
     return [*argv, "--symlink", "/tmp", "/var/tmp", "--chdir", "/workspace"]
 

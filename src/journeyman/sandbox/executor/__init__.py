@@ -1,7 +1,7 @@
-"""The program inside a box: one request, one reply, over an inherited socket; it alone touches the box's files for us.
+"""What runs inside a box: one request, one reply, over an inherited socket; it alone touches the box's files for us.
 
 Invariant: whatever the policy got wrong is answered as {"error": one line}; only a lost box breaks the stream.
 
-`bundle.py` packs these modules into one file that runs under `python -I -S`. Its start is the largest cost of an
-episode, so they import nothing but built-in modules before it is needed.
+`spawner.py` holds these modules warm and forks a process that enters the box (`entering.py`) and serves: starting an
+interpreter there would be the largest cost of an episode.
 """

@@ -1,6 +1,7 @@
 """Commands and background tasks inside the box: fresh shells, bounded output, and kills that reach the whole tree."""
 
 import posix
+import select
 import time
 
 from journeyman.sandbox.executor.paths import Root, Wrong, slurp
@@ -19,18 +20,18 @@ KILL = 9
 class Processes:
     """Everything started for the policy; `token` marks the processes of this box, `control` is the host's socket."""
 
-    def __init__(self, root: Root, control: int, token: str) -> None:
-        self.root, self.control, self.token = root, control, token
+    def __init__(self, root: Root, control: int, token: str, environment: dict[str, str], alone: bool) -> None:
+        self.root, self.control, self.token, self.alone = root, control, token, alone
+        self.environment = {key.encode(): value.encode() for key, value in environment.items()}
         self.tasks: dict[str, Args] = {}
         self.ended: dict[int, int] = {}  # exit codes of children that were reaped
         self.calls = 0
-        self.is_init = posix.getpid() == 1
 
     def spawn(self, command: str, out: int, cwd: str, env: "dict[str, str]") -> tuple[int, str]:
         """Start a fresh shell in its own session, output and errors to `out`; returns (pid, the mark of its tree)."""
         self.calls += 1
         mark = f"{self.token}.{self.calls}"
-        environment = {**posix.environ, b"SANDBOX_CALL": mark.encode()}
+        environment = {**self.environment, b"SANDBOX_CALL": mark.encode()}
         environment.update({key.encode(): value.encode() for key, value in env.items()})
         actions = [
             (posix.POSIX_SPAWN_OPEN, 0, "/dev/null", posix.O_RDONLY, 0),
@@ -42,7 +43,8 @@ class Processes:
             if cwd == self.root.root
             else ["/bin/bash", "-c", 'cd "$0" && eval "$1"', cwd, command]
         )
-        pid = posix.posix_spawn(argv[0], argv, environment, file_actions=actions, setsid=True, setsigdef=(2, 13, 25))
+        pid = posix.posix_spawn(argv[0], argv, environment, file_actions=actions, setsid=True, setsigdef=(2, 3, 13, 25))
+        _volunteer(pid)
         return pid, mark
 
     def reap(self) -> None:
@@ -79,33 +81,24 @@ class Processes:
         for task in self.tasks.values():
             if task["pid"] not in self.ended:
                 task["stopped"] = True
-        if self.is_init:
-            for _ in range(100):
+        own = (1, posix.getpid()) if self.alone else (posix.getpid(),)
+        needle = b"SANDBOX_CALL=" + self.token.encode() + b"."
+        for _ in range(1000):
+            if self.alone:
                 _kill(-1)
-                try:
-                    while True:
-                        pid, status = posix.waitpid(-1, 0)
-                        self.ended[pid] = posix.waitstatus_to_exitcode(status)
-                except ChildProcessError:
-                    pass
-                if not [pid for pid, _ in _processes() if pid != 1]:
-                    break
-        else:
-            needle = b"SANDBOX_CALL=" + self.token.encode() + b"."
-            for _ in range(100):
-                doomed = [p for p, _ in _processes() if needle in slurp(f"/proc/{p}/environ") and p != posix.getpid()]
-                for pid in doomed:
-                    _kill(pid)
-                self.reap()
-                if not doomed:
-                    break
-                time.sleep(0.005)
+            doomed = [pid for pid, _ in _processes() if pid not in own]
+            if not self.alone:
+                doomed = [pid for pid in doomed if needle in slurp(f"/proc/{pid}/environ")]
+            for pid in doomed:
+                _kill(pid)
+            self.reap()
+            if not doomed:
+                break
+            time.sleep(0.002)
         return {}
 
     def exec(self, args: "Args") -> "Reply":
         """Run a command in the foreground; a timeout kills its whole tree. {output, exit_code, timed_out, truncated}"""
-        import select
-
         r, w = posix.pipe2(posix.O_CLOEXEC)
         posix.set_blocking(r, False)
         limit = float(args.get("timeout_seconds") or 120.0)
@@ -237,6 +230,20 @@ def _processes() -> "list[tuple[int, tuple[int, int]]]":
 def _alive(pid: int) -> bool:
     fields = slurp(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     return bool(fields) and fields[0] not in (b"Z", b"X")
+
+
+def _volunteer(pid: int) -> None:
+    """Should memory run out, what the policy started goes before the executor."""
+    try:
+        fd = posix.open(f"/proc/{pid}/oom_score_adj", posix.O_WRONLY | posix.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        posix.write(fd, b"500")
+    except OSError:
+        return
+    finally:
+        posix.close(fd)
 
 
 def _kill(pid: int) -> None:

@@ -1,7 +1,8 @@
 """Search inside the box: by content and by name, bounded, in path order, and saying so when it was cut."""
 
-import _signal  # type: ignore[import-not-found]  # `signal` itself costs milliseconds
 import posix
+import re
+import signal
 
 from journeyman.sandbox.executor.paths import DIRECTORY, FILE, KIND, LINK, Root, Wrong, exists
 
@@ -47,12 +48,12 @@ class Search:
 
     def grep(self, args: "Args") -> "Reply":
         """Lines that a regular expression matches, in path order, within GREP_SECONDS: {text, matches, truncated}."""
-        _signal.signal(_signal.SIGALRM, _too_long)
-        _signal.setitimer(_signal.ITIMER_REAL, GREP_SECONDS)
+        signal.signal(signal.SIGALRM, _too_long)
+        signal.setitimer(signal.ITIMER_REAL, GREP_SECONDS)
         try:
             return self._grep(args)
         finally:
-            _signal.setitimer(_signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _grep(self, args: "Args") -> "Reply":
         pattern, only = args["pattern"], args.get("glob")
@@ -97,16 +98,14 @@ class Search:
         return {"text": "\n".join(paths) or "no matches", "matches": len(paths), "truncated": False}
 
 
-def _too_long(signal: int, frame: object) -> None:
+def _too_long(number: int, frame: object) -> None:
     raise Wrong(f"the search took longer than {GREP_SECONDS:.0f} s; narrow the pattern or path")
 
 
 def _finder(pattern: str) -> "Callable[[str], object]":
-    """A line test for a regular expression; plain text is searched as such (importing `re` costs milliseconds)."""
+    """A line test for a regular expression (plain text is searched as such)."""
     if not SPECIAL & set(pattern):
         return lambda line: pattern in line
-    import re
-
     try:
         return re.compile(pattern).search
     except re.error as error:

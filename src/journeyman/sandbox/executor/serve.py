@@ -61,11 +61,13 @@ def answer(control: int, reply: dict[str, object]) -> None:
         view = view[posix.write(control, view) :]
 
 
-def serve(control: int, root: str, token: str) -> None:
-    """Answer until the host closes the socket, then end everything that runs in the box."""
-    posix.set_inheritable(control, False)
+def serve(control: int, root: str, token: str, environment: dict[str, str], alone: bool) -> None:
+    """Answer until the host closes the socket, then end everything that runs in the box.
+
+    `environment`: of the commands. `alone`: this process and the box's init are all that the box holds that is ours.
+    """
     where = Root(root)
-    processes, files, search = Processes(where, control, token), Files(where), Search(where)
+    processes, files, search = Processes(where, control, token, environment, alone), Files(where), Search(where)
     operations = {
         **{
             name: getattr(processes, name)
