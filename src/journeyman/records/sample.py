@@ -51,6 +51,7 @@ class Update(Record):
     version_before: int
     version_after: int
     groups: dict[str, tuple[MemberUpdate, ...]]
+    dropped: dict[str, str] = Field(default_factory=dict)  # group -> why it did not train
     tokens: int  # N, the normaliser
     metrics: dict[str, float] = Field(default_factory=dict)
 

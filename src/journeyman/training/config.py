@@ -1,0 +1,131 @@
+"""What a training process is told: one TOML or JSON file; an unknown key names the nearest one. Torch-free."""
+
+import json
+import tomllib
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
+
+from journeyman.errors import UserError
+from journeyman.records.base import Record
+from journeyman.training.credit import CreditConfig
+from journeyman.training.schedule import ScheduleConfig
+
+
+class LoraConfig(Record):
+    """Low-rank adapters; what is published is merged, so that every sampler reads it as plain weights."""
+
+    rank: int = 16
+    alpha: float = 32.0
+    targets: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+
+
+class ModelConfig(Record):
+    """How a policy is held for training."""
+
+    device: Literal["cpu", "cuda"] = "cpu"
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    lora: LoraConfig | None = None  # None: all parameters of the language model train
+
+
+class OptimiserConfig(Record):
+    """Peak learning rates and regularisation."""
+
+    kind: Literal["adamw", "muon"] = "adamw"  # muon: hidden matrices by Muon, the rest by AdamW
+    lr: float = 5e-5  # AdamW
+    muon_lr: float = 0.01
+    betas: tuple[float, float] = (0.9, 0.95)
+    epsilon: float = 1e-8
+    weight_decay: float = 0.0
+    clip_norm: float | None = 1.0  # of the global gradient; None: off
+
+
+class ForwardConfig(Record):
+    """Speed only: results agree within rounding."""
+
+    kind: Literal["auto", "lean", "packed", "rows"] = "auto"
+    micro_tokens: int = 8192  # computed ids per micro-batch
+
+
+class SftTrainConfig(Record):
+    """`python -m journeyman.training.sft --config FILE`."""
+
+    dataset: Path  # a dataset directory of kind sft
+    initial: Path  # policy directory to start from
+    out: Path  # policy directory to write (create-only)
+    state: Path  # directory of the resumable state
+    name: str = "sft"
+    epochs: float = 5.0
+    batch_packs: int = 8  # packed sequences per update
+    batch_rows: int | None = None  # rows per update instead of packs; None: by packs
+    optimiser: OptimiserConfig = OptimiserConfig(lr=1e-5, weight_decay=0.1)
+    schedule: ScheduleConfig = ScheduleConfig(kind="cosine", warmup_fraction=0.05)
+    model: ModelConfig = ModelConfig()
+    forward: ForwardConfig = ForwardConfig()
+    seed: int = 0
+    threads: int = 1
+    save_every: int = 50  # updates between resumable states
+    progress_every: int = 5  # updates between progress lines
+    recipe_digest: str = ""
+
+
+class LearnerConfig(Record):
+    """`python -m journeyman.training.learner --config FILE`."""
+
+    initial: Path  # policy directory of version 0
+    weights: Path  # weights/vN/ are written here
+    state: Path  # directory of the resumable state
+    ledger: Path  # append-only file of records.sample.Update
+    name: str = "rl"
+    objective: dict[str, Any] = Field(default_factory=lambda: {"name": "cispo"})
+    credit: CreditConfig = CreditConfig()
+    reward_name: str = "signed.v1"
+    total_steps: int | None = None  # needed by a schedule with warm-up or cosine
+    optimiser: OptimiserConfig = OptimiserConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
+    model: ModelConfig = ModelConfig()
+    forward: ForwardConfig = ForwardConfig()
+    seed: int = 0
+    threads: int = 1
+    recipe_digest: str = ""
+
+
+C = TypeVar("C", bound=Record)
+
+
+def load_config(path: Path, kind: type[C]) -> C:
+    """Read and check a config file. Raises UserError: one line with the value and the remedy."""
+    try:
+        data = path.read_bytes()
+        values = json.loads(data) if path.suffix == ".json" else tomllib.loads(data.decode())
+    except FileNotFoundError:
+        raise UserError(f"{path} does not exist: give the path of a config file") from None
+    except ValueError as error:
+        raise UserError(f"{path} is not readable as {path.suffix or 'TOML'}: {error}") from None
+    return parse_config(values, kind)
+
+
+def parse_config(values: dict[str, Any], kind: type[C]) -> C:
+    """Check config values. Raises UserError naming the key, the value and the nearest key or what was expected."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")  # a typo explains what is missing
+        where = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            near = get_close_matches(str(first["loc"][-1]), _keys(kind), n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "remove it"
+            raise UserError(f"unknown key {where!r}: {hint}") from None
+        raise UserError(f"{where} = {first.get('input')!r}: {first['msg']}") from None
+
+
+def _keys(kind: type[BaseModel]) -> Iterable[str]:
+    found = dict.fromkeys(kind.model_fields)
+    for field in kind.model_fields.values():
+        for part in (field.annotation, *getattr(field.annotation, "__args__", ())):
+            if isinstance(part, type) and issubclass(part, BaseModel):
+                found |= dict.fromkeys(_keys(part))
+    return list(found)

@@ -1,0 +1,62 @@
+"""From a group's members to advantages: shaping, baseline over valid members, zero-advantage filter. Torch-free."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from journeyman.records.base import Record
+from journeyman.records.batch import Group, Member
+from journeyman.training.advantages import min_valid, rule
+from journeyman.training.shaping import Shaped, ShapingConfig, shape
+
+
+class CreditConfig(Record):
+    """How rewards become advantages."""
+
+    advantage: str = "centred"
+    shaping: ShapingConfig = ShapingConfig()
+    filter_on: Literal["shaped", "raw"] = "shaped"
+    tolerance: float = (
+        1e-6  # a group is kept iff some |advantage| exceeds it; an exact zero test fails in floating point
+    )
+
+
+@dataclass(frozen=True)
+class GroupCredit:
+    """One group's credit, in its members' order. `dropped` is "" where it is kept."""
+
+    group: Group
+    shaped: tuple[Shaped | None, ...]
+    advantages: tuple[float, ...]  # 0.0 for invalid members, which have no rows
+    dropped: str = ""
+
+    @property
+    def kept(self) -> bool:
+        """Whether the group trains."""
+        return not self.dropped
+
+    @property
+    def valid(self) -> list[tuple[Member, Shaped, float]]:
+        """Valid members with shaped reward and advantage."""
+        return [
+            (m, s, a) for m, s, a in zip(self.group.members, self.shaped, self.advantages, strict=True) if s is not None
+        ]
+
+
+def credit(group: Group, config: CreditConfig) -> GroupCredit:
+    """Shape, centre and filter one group. A multi-segment member contributes one reward."""
+    shaped = tuple(shape(group.members, config.shaping))
+    valid = np.array([m.valid for m in group.members], dtype=bool)
+    need = min_valid(len(group.members))
+    if valid.sum() < need:
+        reason = f"{int(valid.sum())} of {len(group.members)} members are valid, {need} are needed"
+        return GroupCredit(group, shaped, tuple(0.0 for _ in group.members), reason)
+    apply = rule(config.advantage)
+    rewards = np.array([s.reward if s else 0.0 for s in shaped])
+    advantages = apply(rewards, valid)
+    judged = advantages
+    if config.filter_on == "raw":
+        judged = apply(np.array([m.reward or 0.0 for m in group.members]), valid)
+    dropped = "" if np.abs(judged[valid]).max() > config.tolerance else "no advantage: all members scored alike"
+    return GroupCredit(group, shaped, tuple(map(float, advantages)), dropped)

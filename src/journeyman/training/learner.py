@@ -1,0 +1,257 @@
+"""The learner: one full batch in, one optimiser step, one version out; kill it anywhere and nothing is repeated.
+
+`python -m journeyman.training.learner --config FILE [--socket PATH]` speaks JSON lines:
+
+    -> {"step": 3, "batch": "data/rl/3"}
+    <- {"event": "step", "step": 3, "stepped": true, "version": 4, "weights": "weights/v4", "metrics": {...}, ...}
+    -> {"stop": true}
+
+The first line out is {"event": "ready", "step": last done, "version": current, "weights": its directory}. A request for
+the last done step is answered from the record, without a second update.
+"""
+
+import json
+import shutil
+import socket
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from journeyman.errors import UserError
+from journeyman.records.sample import MemberUpdate, Update
+from journeyman.store.atomic import append_line, read_lines
+from journeyman.store.dataset import Dataset
+from journeyman.training.batch import RlBatch, assemble
+from journeyman.training.config import LearnerConfig, load_config
+from journeyman.training.credit import GroupCredit, credit
+from journeyman.training.diagnostics import RatioSums, finite, group_figures
+from journeyman.training.forward import make_forward
+from journeyman.training.objectives.base import make_objective
+from journeyman.training.optim import Optimiser
+from journeyman.training.policy import checkpoint_digest, load_policy, publish, restore, trained_state
+from journeyman.training.process import Emit, run
+from journeyman.training.schedule import factor
+from journeyman.training.state import StateStore
+
+
+class Learner:
+    """Owns the model, its optimiser and its cursor. Construction resumes from the last complete state."""
+
+    def __init__(self, config: LearnerConfig) -> None:
+        scheduled = config.schedule.kind != "constant" or config.schedule.warmup_fraction > 0
+        if scheduled and config.total_steps is None:
+            raise UserError("total_steps is missing: a schedule with warm-up or cosine needs the number of steps")
+        torch.set_num_threads(config.threads)
+        self.config = config
+        self.objective = make_objective(config.objective)
+        self.model = load_policy(config.initial, config.model, config.seed)
+        self.optimiser = Optimiser(self.model, config.optimiser)
+        self.store = StateStore(config.state)
+        self.step_done = -1
+        self.version = 0
+        self.consumed: set[str] = set()
+        self.reply: dict[str, Any] = {}
+        self._resume()
+
+    @property
+    def weights(self) -> Path:
+        """Policy directory of the current version."""
+        return self.config.weights / f"v{self.version}" if self.version else self.config.initial
+
+    def step(self, step: int, batch_directory: Path) -> dict[str, Any]:
+        """One batch, one update. Raises UserError for a batch this learner must not train on."""
+        if step == self.step_done and self.reply:
+            return self.reply
+        if step <= self.step_done:
+            raise UserError(f"step {step} was done already (the last is {self.step_done}): send the next one")
+        started = time.perf_counter()
+        dataset = Dataset.open(batch_directory)
+        self._check(dataset)
+        credits = [credit(group, self.config.credit) for group in dataset.groups]
+        batch = assemble(dataset, credits)
+        figures = group_figures(credits, batch.oldest, self.version)
+        tokens = batch.totals.tokens
+        before = self.version
+        if tokens:
+            figures |= self._update(step, batch, dataset.manifest.temperature or 1.0)
+            self.version += 1
+        figures["seconds"] = time.perf_counter() - started
+        update = Update(
+            step=step,
+            objective=self.objective.name,
+            reward_name=self.config.reward_name,
+            version_before=before,
+            version_after=self.version,
+            groups={c.group.id: _members(c, batch, dataset) for c in credits if c.kept},
+            dropped={c.group.id: c.dropped for c in credits if not c.kept},
+            tokens=tokens,
+            metrics=finite(figures),
+        )
+        self._commit(step, update, {c.group.id for c in credits})
+        return self.reply
+
+    def _check(self, dataset: Dataset) -> None:
+        manifest = dataset.manifest
+        if manifest.kind != "rl":
+            raise UserError(f"{dataset.directory} is a dataset of kind {manifest.kind!r}: RL trains on rl batches")
+        if manifest.reward_name != self.config.reward_name:
+            raise UserError(
+                f"{dataset.directory} carries reward {manifest.reward_name!r}, this learner optimises "
+                f"{self.config.reward_name!r}: two rewards are never mixed"
+            )
+        if again := sorted(g.id for g in dataset.groups if g.id in self.consumed):
+            raise UserError(f"group {again[0]!r} was trained on already: a group is consumed exactly once")
+
+    def _update(self, step: int, batch: RlBatch, temperature: float) -> dict[str, float]:
+        """Forward and backward over micro-batches, then the one optimiser step."""
+        totals = batch.totals
+        sums = RatioSums()
+        self.optimiser.zero()
+        forward = make_forward(self.model, self.config.forward, temperature)
+        session = forward.open(batch.rows, batch.atoms() if self.objective.whole_members else None)
+        for indexes in session.micro_batches():
+            scored = session.score(indexes)
+            tokens = batch.tokens(indexes, scored.logp)
+            loss = self.objective.loss(tokens, totals)
+            loss.value.backward()  # type: ignore[no-untyped-call]
+            sums.add(scored.logp, tokens.behaviour, scored.entropy, loss.clipped, float(loss.value.detach()))
+        session.finish()
+        rate = factor(step + 1, self.config.total_steps or 1, self.config.schedule)
+        norm = self.optimiser.step(rate)
+        lengths = sum(len(row.ids) for row in batch.rows)
+        extra = {"gradient_norm": norm, "lr": next(iter(self.optimiser.rates()), 0.0), "row_tokens": float(lengths)}
+        return sums.figures() | extra
+
+    def _commit(self, step: int, update: Update, groups: set[str]) -> None:
+        """Publish, then save the state, then tell the ledger: a crash in between is finished on resume."""
+        stepped = update.version_after > update.version_before
+        if stepped:
+            parent = self.config.weights / f"v{update.version_before}" if update.version_before else self.config.initial
+            publish(
+                self.model,
+                self.config.initial,
+                self.weights,
+                name=f"{self.config.name}-v{self.version}",
+                version=self.version,
+                step=step,
+                objective=self.objective.name,
+                parents=(checkpoint_digest(parent),),
+                recipe_digest=self.config.recipe_digest,
+            )
+        self.step_done = step
+        self.consumed |= groups
+        self.reply = {
+            "event": "step",
+            "step": step,
+            "stepped": stepped,
+            "version": self.version,
+            "weights": str(self.weights),
+            "tokens": update.tokens,
+            "kept": sorted(update.groups),
+            "dropped": update.dropped,
+            "metrics": update.metrics,
+        }
+        tensors = {
+            "parameters": trained_state(self.model),
+            "optimiser": self.optimiser.state(),
+            "rng": torch.get_rng_state(),
+        }
+        cursor = {
+            "step": step,
+            "version": self.version,
+            "consumed": sorted(self.consumed),
+            "reply": self.reply,
+            "update": update.model_dump(mode="json"),
+        }
+        self.store.save(step, tensors, cursor)
+        append_line(self.config.ledger, update.canonical())
+
+    def _resume(self) -> None:
+        self.config.ledger.parent.mkdir(parents=True, exist_ok=True)
+        complete = b"".join(line + b"\n" for line in read_lines(self.config.ledger))
+        if self.config.ledger.exists() and self.config.ledger.stat().st_size != len(complete):
+            with self.config.ledger.open("r+b") as file:
+                file.truncate(len(complete))
+        if saved := self.store.load():
+            tensors, cursor = saved
+            restore(self.model, tensors["parameters"])
+            self.optimiser.load(tensors["optimiser"])
+            torch.set_rng_state(tensors["rng"])
+            self.step_done, self.version = int(cursor["step"]), int(cursor["version"])
+            self.consumed, self.reply = set(cursor["consumed"]), cursor["reply"]
+            update = Update.model_validate(cursor["update"])
+            lines = read_lines(self.config.ledger)
+            if not lines or Update.parse(lines[-1]).step != update.step:
+                append_line(self.config.ledger, update.canonical())
+        for directory in self.config.weights.glob("v*"):
+            if directory.name[1:].isdigit() and int(directory.name[1:]) > self.version:
+                shutil.rmtree(directory)  # published, but its step was never committed: it will be made again
+
+
+def _members(credit: GroupCredit, batch: RlBatch, dataset: Dataset) -> tuple[MemberUpdate, ...]:
+    return tuple(
+        MemberUpdate(
+            episode=member.episode,
+            raw=float(member.reward or 0.0),
+            shaping=shaped.terms,
+            shaped=shaped.reward,
+            advantage=advantage,
+            samples=tuple(dataset.samples[i].ref for i in member.rows),
+            versions=(batch.oldest.get(member.episode, -1), batch.newest.get(member.episode, -1)),
+        )
+        for member, shaped, advantage in credit.valid
+    )
+
+
+def serve(learner: Learner, requests: Iterable[str], emit: Emit) -> None:
+    """Answer requests until the input ends or asks to stop."""
+    emit({"event": "ready", "step": learner.step_done, "version": learner.version, "weights": str(learner.weights)})
+    for line in requests:
+        if not line.strip():
+            continue
+        request = json.loads(line)
+        if request.get("stop"):
+            return
+        try:
+            emit(learner.step(int(request["step"]), Path(request["batch"])))
+        except UserError as error:
+            emit({"event": "error", "step": request["step"], "message": str(error)})
+
+
+def _serve_socket(learner: Learner, path: Path) -> None:
+    """One client at a time on a unix socket; a client that leaves may come back."""
+    path.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        path.chmod(0o600)
+        server.listen(1)
+        connection, _ = server.accept()
+        with connection, connection.makefile("r") as reader, connection.makefile("w") as writer:
+            serve(learner, reader, _line_writer(writer.write, writer.flush))
+    path.unlink(missing_ok=True)
+
+
+def _line_writer(write: Callable[[str], object], flush: Callable[[], object]) -> Emit:
+    def emit(line: dict[str, Any]) -> None:
+        write(json.dumps(line, allow_nan=False) + "\n")
+        flush()
+
+    return emit
+
+
+def main(arguments: Namespace, emit: Emit) -> None:
+    """Serve one job's learner."""
+    learner = Learner(load_config(arguments.config, LearnerConfig))
+    if arguments.socket is not None:
+        _serve_socket(learner, arguments.socket)
+    else:
+        serve(learner, sys.stdin, emit)
+
+
+if __name__ == "__main__":
+    sys.exit(run("RL learner", main, socket="unix socket to serve on instead of stdin and stdout"))

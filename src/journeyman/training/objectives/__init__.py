@@ -1,0 +1,1 @@
+"""Objectives: one equation a file."""

@@ -1,0 +1,110 @@
+"""The objective seam: log-probs of trained tokens and their advantages in, one scalar to minimise out.
+
+Legend: T = tokens of a micro-batch. N, members and groups are counted over the whole optimiser batch before the first
+backward, so the sum of micro-batch losses does not depend on how the batch was split, ordered or segmented.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+from pydantic import BaseModel, ValidationError
+
+from journeyman.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+LOG_RATIO_LIMIT = 20.0  # log-ratios are clamped to +-20 before exp: exp(25) stays finite
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """Tokens of one micro-batch, fp32 unless said otherwise. Where mask is 0, log-probs may be anything, also -inf."""
+
+    logp: "Tensor"  # [T] of the current policy at the sampling temperature; carries the gradient
+    behaviour: "Tensor"  # [T] as recorded when sampled
+    advantage: "Tensor"  # [T] of the token's member
+    mask: "Tensor"  # [T] bool: sampled by the policy and eligible
+    member: "Tensor"  # [T] int64: index of the token's trajectory (all its segments share it)
+    group: "Tensor"  # [T] int64
+    member_tokens: "Tensor"  # [T] trained tokens of the token's member in the whole batch, at least 1
+    group_tokens: "Tensor"  # [T] trained tokens of the token's group in the whole batch, at least 1
+    old: "Tensor | None" = None  # [T] log-probs of the policy before the update; None: two-policy forms
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Counts over the whole optimiser batch."""
+
+    tokens: int  # N
+    members: int  # valid members with at least one trained token
+    groups: int
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What an objective gives back for one micro-batch."""
+
+    value: "Tensor"  # scalar; already divided by the global normaliser, never divide again
+    clipped: "Tensor"  # [T] bool: trained tokens whose weight was clipped or rejected
+
+
+class Objective(Protocol):
+    """One equation. `whole_members`: all segments of a member must share a micro-batch."""
+
+    name: str
+    whole_members: bool
+
+    def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
+        """The loss of one micro-batch; the sum over micro-batches is the batch's loss."""
+        ...
+
+
+REGISTRY = {
+    "sft": "journeyman.training.objectives.sft:Sft",
+    "cispo": "journeyman.training.objectives.cispo:Cispo",
+    "reinforce": "journeyman.training.objectives.reinforce:Reinforce",
+    "ppo": "journeyman.training.objectives.ppo:PpoClip",
+    "gspo": "journeyman.training.objectives.gspo:Gspo",
+}
+
+
+def make_objective(config: dict[str, Any]) -> Objective:
+    """Build `{"name": ..., **settings}`; outsiders give "module:Class". Raises UserError naming what is wrong."""
+    settings = dict(config)
+    name = str(settings.pop("name", "cispo"))
+    target = REGISTRY.get(name, name)
+    module, _, attribute = target.partition(":")
+    if not attribute:
+        raise UserError(f"objective {name!r} is unknown: choose one of {', '.join(sorted(REGISTRY))} or module:Class")
+    try:
+        made: Objective = getattr(import_module(module), attribute)(**settings)
+    except (ImportError, AttributeError) as error:
+        raise UserError(f"objective {name!r} cannot be imported ({error}): give module:Class") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UserError(f"objective {name!r}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    return made
+
+
+class ObjectiveSettings(BaseModel):
+    """Base of every objective's settings: frozen, closed."""
+
+    model_config = {"frozen": True, "extra": "forbid"}
+
+
+def masked(x: "Tensor", mask: "Tensor") -> "Tensor":
+    """`x` where trained, 0 elsewhere, so that inf and NaN at masked positions never meet a product."""
+    return torch.where(mask, x, torch.zeros_like(x))
+
+
+def ratio(logp: "Tensor", reference: "Tensor", mask: "Tensor") -> "Tensor":
+    """[T] exp(logp - reference) with the log clamped to +-20; 1 at masked positions."""
+    return masked(logp - reference, mask).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).exp()
+
+
+def token_mean(per_token: "Tensor", mask: "Tensor", totals: Totals) -> "Tensor":
+    """Sum over trained tokens / N (clamped to 1): the token aggregation of the whole batch."""
+    return masked(per_token, mask).sum() / max(totals.tokens, 1)

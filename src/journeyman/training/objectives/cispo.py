@@ -1,0 +1,28 @@
+"""CISPO, two policies: L = -(1/N) sum_t m_t sg[clamp(rho_t, clip_low, clip_high)] A_i logp_t, rho = exp(logp - lb).
+
+`clip_high` is an absolute ceiling (5.0 = 1 + epsilon_high with epsilon_high = 4), not an offset from 1; there is no
+lower bound by default. dL/dlogp_t = -m_t min(rho_t, 5) A / N. Three policies (ablation, where `old` is given):
+w_t = sg[min(pi/pi_old, clip_high)] sg[min(pi_old/pi_rollout, rollout_cap)].
+"""
+
+from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, ratio, token_mean
+
+
+class Cispo(ObjectiveSettings):
+    """Settings of CISPO (MiniMax-M1, arXiv 2506.13585; two-policy form of Ultramarine)."""
+
+    name: str = "cispo"
+    whole_members: bool = False
+    clip_high: float = 5.0
+    clip_low: float = 0.0
+    rollout_cap: float = 2.0  # three-policy form only
+
+    def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
+        """See the module's first lines."""
+        reference = batch.behaviour if batch.old is None else batch.old
+        rho = ratio(batch.logp, reference, batch.mask).detach()
+        weight = rho.clamp(self.clip_low, self.clip_high)
+        if batch.old is not None:
+            weight = weight * ratio(batch.old, batch.behaviour, batch.mask).detach().clamp(max=self.rollout_cap)
+        clipped = batch.mask & ((rho > self.clip_high) | (rho < self.clip_low))
+        return Loss(token_mean(-weight * batch.advantage * batch.logp, batch.mask, totals), clipped)

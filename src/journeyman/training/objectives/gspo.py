@@ -1,0 +1,30 @@
+"""GSPO: s_i = exp((1/|y_i|) sum_t m_t (logp_t - lb_t)), one ratio per member over all its segments, PPO-clipped:
+
+L = -(1/R) sum_i min(s_i A_i, clip(s_i, 1 - low, 1 + high) A_i).
+"""
+
+import torch
+
+from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, masked
+
+
+class Gspo(ObjectiveSettings):
+    """Settings of GSPO; the paper's clip is about 3e-4 / 4e-4."""
+
+    name: str = "gspo"
+    whole_members: bool = True
+    clip_low: float = 3e-4
+    clip_high: float = 4e-4
+
+    def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
+        """See the module's first lines."""
+        members, index = torch.unique(batch.member, return_inverse=True)
+        share = masked(batch.logp - batch.behaviour, batch.mask) / batch.member_tokens
+        zeros = share.new_zeros(len(members))
+        s = zeros.index_add(0, index, share).exp()
+        advantage = zeros.scatter_reduce(
+            0, index[batch.mask], batch.advantage[batch.mask], reduce="mean", include_self=False
+        )
+        plain, bounded = s * advantage, s.clamp(1 - self.clip_low, 1 + self.clip_high) * advantage
+        value = -torch.minimum(plain, bounded).sum() / max(totals.members, 1)
+        return Loss(value, batch.mask & (bounded < plain).detach()[index])

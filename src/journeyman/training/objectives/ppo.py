@@ -1,0 +1,51 @@
+"""PPO clip (GRPO, Dr. GRPO, RLOO differ in the advantage and the aggregation only):
+
+l_t = -min(rho_t A, clip(rho_t, 1 - low, 1 + high) A), rho = exp(logp - old), old = lb where no `old` is given; summed
+
+    token    sum m l / N
+    prompt   (1/P) sum_p mean over the prompt's tokens
+    sample   (1/R) sum_i mean over the member's tokens
+    constant sum m l / (R max_tokens)                    (Dr. GRPO)
+
+Splitting a member into segments changes none of them.
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, masked, ratio
+
+Aggregation = Literal["token", "prompt", "sample", "constant"]
+
+
+def aggregate(per_token: Tensor, batch: TokenBatch, totals: Totals, how: Aggregation, max_tokens: int) -> Tensor:
+    """This micro-batch's share of the named aggregation over the whole batch (scalar)."""
+    kept = masked(per_token, batch.mask)
+    if how == "token":
+        return kept.sum() / max(totals.tokens, 1)
+    if how == "prompt":
+        return (kept / batch.group_tokens).sum() / max(totals.groups, 1)
+    if how == "sample":
+        return (kept / batch.member_tokens).sum() / max(totals.members, 1)
+    return kept.sum() / max(totals.members * max_tokens, 1)
+
+
+class PpoClip(ObjectiveSettings):
+    """Settings of the clipped surrogate."""
+
+    name: str = "ppo"
+    whole_members: bool = False
+    clip_low: float = 0.2
+    clip_high: float = 0.2
+    aggregation: Aggregation = "token"
+    max_tokens: int = 2048  # of one member; aggregation = "constant" only
+
+    def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
+        """See the module's first lines."""
+        rho = ratio(batch.logp, batch.behaviour if batch.old is None else batch.old, batch.mask)
+        plain = rho * batch.advantage
+        bounded = rho.clamp(1 - self.clip_low, 1 + self.clip_high) * batch.advantage
+        value = aggregate(-torch.minimum(plain, bounded), batch, totals, self.aggregation, self.max_tokens)
+        return Loss(value, batch.mask & (bounded < plain).detach())

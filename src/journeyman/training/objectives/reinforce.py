@@ -1,0 +1,21 @@
+"""REINFORCE: L = -(1/N) sum_t m_t A_i logp_t; optionally x sg[min(rho_t, cap)], rho = exp(logp - lb) (TIS)."""
+
+import torch
+
+from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, ratio, token_mean
+
+
+class Reinforce(ObjectiveSettings):
+    """Policy gradient. `cap` None: no importance correction, right only where every token is on-policy."""
+
+    name: str = "reinforce"
+    whole_members: bool = False
+    cap: float | None = None
+
+    def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
+        """See the module's first line."""
+        per_token = -batch.advantage * batch.logp
+        if self.cap is None:
+            return Loss(token_mean(per_token, batch.mask, totals), torch.zeros_like(batch.mask))
+        rho = ratio(batch.logp, batch.behaviour, batch.mask).detach()
+        return Loss(token_mean(per_token * rho.clamp(max=self.cap), batch.mask, totals), batch.mask & (rho > self.cap))

@@ -1,0 +1,16 @@
+"""SFT: L = -(1/N) sum_t m_t logp_t, the mean over all trained tokens of the global batch."""
+
+import torch
+
+from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, token_mean
+
+
+class Sft(ObjectiveSettings):
+    """Cross-entropy on response tokens."""
+
+    name: str = "sft"
+    whole_members: bool = False
+
+    def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
+        """See the module's first line."""
+        return Loss(token_mean(-batch.logp, batch.mask, totals), torch.zeros_like(batch.mask))

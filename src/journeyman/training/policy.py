@@ -1,0 +1,157 @@
+"""Policy directories: load a Hugging Face causal LM for training, publish a checkpoint with its marker last.
+
+A directory holds config.json, model.safetensors, tokenizer files, chat_template.jinja and CHECKPOINT.json
+(records.sample.Checkpoint). Without the marker there is no checkpoint; a published one never changes.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from journeyman.errors import UserError
+from journeyman.records.base import sha256_hex
+from journeyman.records.sample import Checkpoint
+from journeyman.store.atomic import write_atomic
+from journeyman.training.config import ModelConfig
+
+MARKER = "CHECKPOINT.json"
+WEIGHTS = "model.safetensors"
+
+
+def load_policy(directory: Path, config: ModelConfig, seed: int = 0) -> nn.Module:
+    """The model of a policy directory, ready to train. Raises UserError where it cannot be read."""
+    from transformers import AutoModelForCausalLM
+
+    if not (directory / "config.json").exists():
+        raise UserError(f"{directory} is not a policy directory (no config.json): give one written by train or merge")
+    torch.manual_seed(seed)
+    model: nn.Module = AutoModelForCausalLM.from_pretrained(
+        directory, dtype=getattr(torch, config.dtype), attn_implementation="sdpa", local_files_only=True
+    )
+    model.to(config.device)
+    model.train()
+    if config.lora is not None:
+        from peft import LoraConfig as PeftLora
+        from peft import get_peft_model
+
+        adapters = PeftLora(
+            r=config.lora.rank,
+            lora_alpha=config.lora.alpha,
+            target_modules=list(config.lora.targets),
+            lora_dropout=0.0,
+            task_type="CAUSAL_LM",
+        )
+        model = get_peft_model(model, adapters)
+    return model
+
+
+def trained_state(model: nn.Module) -> dict[str, Tensor]:
+    """Copies of the parameters that train (adapters only under LoRA)."""
+    return {n: p.detach().clone() for n, p in model.named_parameters() if p.requires_grad}
+
+
+def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
+    """Put `trained_state` back, bit for bit."""
+    named = dict(model.named_parameters())
+    with torch.no_grad():
+        for name, value in state.items():
+            named[name].copy_(value)
+
+
+def full_state(model: nn.Module) -> dict[str, Tensor]:
+    """Plain weights as a Hugging Face directory stores them: adapters merged, tied copies left out."""
+    if hasattr(model, "peft_config"):
+        return _merged(model)
+    config: Any = model.config
+    tied = bool(getattr(config, "tie_word_embeddings", False))
+    return {
+        n: t.detach().cpu().contiguous() for n, t in model.state_dict().items() if not (tied and n == "lm_head.weight")
+    }
+
+
+def _merged(model: nn.Module) -> dict[str, Tensor]:
+    base: Any = model
+    plain = base.get_base_model()
+    tied = bool(getattr(plain.config, "tie_word_embeddings", False))
+    deltas = {
+        name: module.get_delta_weight("default").detach()
+        for name, module in plain.named_modules()
+        if hasattr(module, "get_delta_weight")
+    }
+    out: dict[str, Tensor] = {}
+    for name, value in plain.state_dict().items():
+        if "lora_" in name or (tied and name == "lm_head.weight"):
+            continue
+        clean = name.replace(".base_layer.", ".")
+        delta = deltas.get(clean.removesuffix(".weight"))
+        merged = value if delta is None else (value.float() + delta.float()).to(value.dtype)
+        out[clean] = merged.detach().cpu().contiguous()
+    return out
+
+
+def read_checkpoint(directory: Path) -> Checkpoint | None:
+    """The marker of a policy directory; None where it has none."""
+    path = directory / MARKER
+    return Checkpoint.parse(path.read_bytes()) if path.exists() else None
+
+
+def checkpoint_digest(directory: Path) -> str:
+    """Identity of a policy directory: its marker's digest, or its weights' where it has no marker."""
+    marker = read_checkpoint(directory)
+    if marker is not None:
+        return marker.digest()
+    weights = sorted(directory.glob("*.safetensors"))
+    if not weights:
+        raise UserError(f"{directory} holds no weights (*.safetensors): give a policy directory")
+    return sha256_hex(b"".join(sha256_hex(p.read_bytes()).encode() for p in weights))
+
+
+def publish(
+    model: nn.Module,
+    template: Path,
+    out: Path,
+    *,
+    name: str,
+    version: int,
+    step: int,
+    objective: str,
+    parents: tuple[str, ...],
+    recipe_digest: str = "",
+) -> Checkpoint:
+    """Write the model to `out` with config, tokenizer and chat template of `template`; marker last.
+
+    A directory left without a marker by a crash is replaced; a finished one is refused with UserError.
+    """
+    if (out / MARKER).exists():
+        raise UserError(f"{out} holds a finished checkpoint and is create-only: choose another name")
+    if out.exists():
+        shutil.rmtree(out)
+    out.mkdir(parents=True)
+    files: dict[str, str] = {}
+    for path in sorted(template.iterdir()):
+        if path.is_file() and path.name != MARKER and ".safetensors" not in path.name and path.suffix != ".bin":
+            data = path.read_bytes()
+            (out / path.name).write_bytes(data)
+            files[path.name] = sha256_hex(data)
+    data = save(full_state(model), metadata={"format": "pt"})
+    with (out / WEIGHTS).open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    files[WEIGHTS] = sha256_hex(data)
+    record = Checkpoint(
+        name=name,
+        version=version,
+        parents=parents,
+        step=step,
+        objective=objective,
+        files=files,
+        recipe_digest=recipe_digest,
+    )
+    write_atomic(out / MARKER, record.canonical())
+    return record

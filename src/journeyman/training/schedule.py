@@ -1,0 +1,25 @@
+"""Learning-rate factor by step: linear warm-up to 1, then constant or cosine down to the floor."""
+
+from math import cos, pi
+from typing import Literal
+
+from journeyman.records.base import Record
+
+
+class ScheduleConfig(Record):
+    """Shape of the learning rate over the run."""
+
+    kind: Literal["constant", "cosine"] = "constant"
+    warmup_fraction: float = 0.0  # of all steps
+    floor: float = 0.02  # last factor of the cosine: 1e-5 -> 2e-7
+
+
+def factor(step: int, total: int, config: ScheduleConfig) -> float:
+    """Factor on the peak learning rate for update `step` (1..total)."""
+    warmup = config.warmup_fraction * total
+    if step < warmup:
+        return step / warmup
+    if config.kind == "constant":
+        return 1.0
+    progress = min(1.0, (step - warmup) / max(total - warmup, 1e-9))
+    return config.floor + (1 - config.floor) * 0.5 * (1 + cos(pi * progress))

@@ -1,0 +1,165 @@
+"""SFT on a dataset directory, resumable at every saved update: the same updates in the same order, whatever was killed.
+
+`python -m journeyman.training.sft --config FILE` prints JSON lines: start, progress..., done.
+"""
+
+import sys
+import time
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from journeyman.errors import UserError
+from journeyman.store.dataset import Dataset
+from journeyman.training.batch import train_row
+from journeyman.training.config import SftTrainConfig, load_config
+from journeyman.training.forward import make_forward
+from journeyman.training.objectives.base import TokenBatch, Totals
+from journeyman.training.objectives.sft import Sft
+from journeyman.training.optim import Optimiser
+from journeyman.training.policy import (
+    MARKER,
+    checkpoint_digest,
+    load_policy,
+    publish,
+    read_checkpoint,
+    restore,
+    trained_state,
+)
+from journeyman.training.prefix import TrainRow
+from journeyman.training.process import Emit, run
+from journeyman.training.schedule import factor
+from journeyman.training.state import StateStore
+
+
+def plan_updates(dataset: Dataset, config: SftTrainConfig) -> list[list[int]]:
+    """Row indexes of every update of the run, in order: a fresh permutation per epoch, decided by the seed alone."""
+    units = (
+        [list(p.rows) for p in dataset.packs]
+        if config.batch_rows is None
+        else [[i] for i in range(len(dataset.samples))]
+    )
+    size = config.batch_packs if config.batch_rows is None else config.batch_rows
+    per_epoch = -(-len(units) // size)
+    updates: list[list[int]] = []
+    epoch = 0
+    while len(updates) < round(per_epoch * config.epochs):
+        order = np.random.default_rng([config.seed, epoch]).permutation(len(units))
+        updates += [[row for u in order[at : at + size] for row in units[u]] for at in range(0, len(units), size)]
+        epoch += 1
+    return updates[: round(per_epoch * config.epochs)]
+
+
+class SftRun:
+    """One SFT run; construction resumes from the last saved update."""
+
+    def __init__(self, config: SftTrainConfig) -> None:
+        torch.set_num_threads(config.threads)
+        self.config = config
+        self.dataset = Dataset.open(config.dataset)
+        if self.dataset.manifest.kind != "sft":
+            raise UserError(f"{config.dataset} is a dataset of kind {self.dataset.manifest.kind!r}: SFT needs kind sft")
+        self.model = load_policy(config.initial, config.model, config.seed)
+        self.optimiser = Optimiser(self.model, config.optimiser)
+        self.forward = make_forward(self.model, config.forward)
+        self.rows = [train_row(self.dataset.row(i)) for i in range(len(self.dataset.samples))]
+        self.updates = plan_updates(self.dataset, config)
+        self.store = StateStore(config.state)
+        self.done = 0
+        if saved := self.store.load():
+            tensors, cursor = saved
+            restore(self.model, tensors["parameters"])
+            self.optimiser.load(tensors["optimiser"])
+            self.done = int(cursor["step"])
+
+    def update(self) -> dict[str, float]:
+        """One optimiser step on the next batch; returns loss, tokens, lr and gradient norm."""
+        rows = [self.rows[i] for i in self.updates[self.done]]
+        loss = self._backward(rows)
+        self.done += 1
+        norm = self.optimiser.step(factor(self.done, len(self.updates), self.config.schedule))
+        tokens = float(sum(len(row.ids) for row in rows))
+        return {"loss": loss, "tokens": tokens, "lr": next(self.optimiser.rates()), "gradient_norm": norm}
+
+    def _backward(self, rows: list[TrainRow]) -> float:
+        self.optimiser.zero()
+        totals = Totals(tokens=sum(len(row.targets) for row in rows), members=len(rows), groups=0)
+        session = self.forward.open(rows)
+        value = 0.0
+        for indexes in session.micro_batches():
+            scored = session.score(indexes)
+            loss = Sft().loss(_plain(scored.logp), totals).value
+            loss.backward()  # type: ignore[no-untyped-call]
+            value += float(loss.detach())
+        session.finish()
+        return value
+
+    def save(self) -> None:
+        """Write a resumable state."""
+        tensors = {"parameters": trained_state(self.model), "optimiser": self.optimiser.state()}
+        self.store.save(self.done, tensors, {"step": self.done})
+
+
+def _plain(logp: torch.Tensor) -> TokenBatch:
+    ones = torch.ones_like(logp)
+    index = torch.zeros(len(logp), dtype=torch.int64)
+    return TokenBatch(logp, logp.detach(), ones, ones.bool(), index, index, ones, ones)
+
+
+def train(config: SftTrainConfig, emit: Emit) -> Path:
+    """Run to the end and publish `config.out`; a finished one is reported and left as it is."""
+    if (config.out / MARKER).exists():
+        emit({"event": "done", "weights": str(config.out), "digest": checkpoint_digest(config.out), "resumed": True})
+        return config.out
+    work = SftRun(config)
+    emit({"event": "start", "step": work.done, "total": len(work.updates), "rows": len(work.rows)})
+    started = time.perf_counter()
+    tokens, losses = 0.0, []
+    while work.done < len(work.updates):
+        figures = work.update()
+        tokens += figures["tokens"]
+        losses.append(figures["loss"])
+        last = work.done == len(work.updates)
+        if last or work.done % config.save_every == 0:
+            work.save()
+        if last or work.done % config.progress_every == 0:
+            seconds = time.perf_counter() - started
+            recent = float(np.mean(losses[-config.progress_every :]))
+            line: dict[str, Any] = {"event": "progress", "step": work.done, "total": len(work.updates), **figures}
+            emit(line | {"loss": recent, "seconds": seconds, "tokens_per_second": tokens / max(seconds, 1e-9)})
+    parent = read_checkpoint(config.initial)
+    publish(
+        work.model,
+        config.initial,
+        config.out,
+        name=config.name,
+        version=0,
+        step=work.done,
+        objective="sft",
+        parents=(parent.digest() if parent else checkpoint_digest(config.initial),),
+        recipe_digest=config.recipe_digest,
+    )
+    emit(
+        {
+            "event": "done",
+            "weights": str(config.out),
+            "digest": checkpoint_digest(config.out),
+            "steps": work.done,
+            "tokens": tokens,
+            "seconds": time.perf_counter() - started,
+            "loss": float(np.mean(losses[-20:])) if losses else None,
+        }
+    )
+    return config.out
+
+
+def main(arguments: Namespace, emit: Emit) -> None:
+    """Train one SFT run."""
+    train(load_config(arguments.config, SftTrainConfig), emit)
+
+
+if __name__ == "__main__":
+    sys.exit(run("SFT", main))

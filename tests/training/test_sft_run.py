@@ -1,0 +1,114 @@
+"""SFT runs: the loss falls, and a run that was stopped anywhere ends with the same weights."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM
+
+from journeyman.errors import UserError
+from journeyman.training.config import OptimiserConfig, SftTrainConfig
+from journeyman.training.sft import SftRun, plan_updates, train
+
+from .conftest import VOCABULARY, random_row, write_rl, write_sft
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    prefix = rng.integers(0, VOCABULARY, 40).tolist()
+    return write_sft(tmp_path / "data", [random_row(rng, prefix, length=12) for _ in range(10)])
+
+
+def config(policy: Path, dataset: Path, root: Path, **changes: Any) -> SftTrainConfig:
+    values: dict[str, Any] = {
+        "dataset": dataset,
+        "initial": policy,
+        "out": root / "out",
+        "state": root / "state",
+        "epochs": 3,
+        "batch_packs": 4,
+        "optimiser": OptimiserConfig(lr=5e-3, weight_decay=0.1),
+        "save_every": 2,
+    }
+    return SftTrainConfig(**(values | changes))
+
+
+def test_the_first_loss_is_the_mean_over_trained_tokens(policy: Path, dataset: Path, tmp_path: Path) -> None:
+    work = SftRun(config(policy, dataset, tmp_path, batch_packs=10))
+    model = AutoModelForCausalLM.from_pretrained(policy, dtype=torch.float32)
+    total, n = 0.0, 0
+    for row in work.rows:
+        with torch.no_grad():
+            logits = model(torch.from_numpy(row.ids)[None]).logits[0]
+        total -= float(torch.log_softmax(logits, -1)[row.targets - 1, row.ids[row.targets]].sum())
+        n += len(row.targets)
+    assert work.update()["loss"] == pytest.approx(total / n, abs=1e-5)
+
+
+def test_the_loss_falls_and_the_checkpoint_names_its_parent(policy: Path, dataset: Path, tmp_path: Path) -> None:
+    lines: list[dict[str, Any]] = []
+    out = train(config(policy, dataset, tmp_path, epochs=20, progress_every=1), lines.append)
+    losses = [line["loss"] for line in lines if line["event"] == "progress"]
+    assert losses[-1] < losses[0] - 1
+    marker = json.loads((out / "CHECKPOINT.json").read_bytes())
+    assert marker["objective"] == "sft"
+    assert len(marker["parents"]) == 1
+    assert lines[-1]["event"] == "done"
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3, 5])
+def test_a_run_stopped_anywhere_ends_with_the_same_weights(
+    policy: Path, dataset: Path, tmp_path: Path, stop: int
+) -> None:
+    train(config(policy, dataset, tmp_path / "straight"), lambda _: None)
+    broken = config(policy, dataset, tmp_path / "broken")
+    work = SftRun(broken)
+    for _ in range(stop):
+        work.update()
+        if work.done % broken.save_every == 0:
+            work.save()
+    train(broken, lambda _: None)
+    a, b = (load_file(tmp_path / n / "out" / "model.safetensors") for n in ("straight", "broken"))
+    assert all(torch.equal(a[k], b[k]) for k in a)
+
+
+def test_every_epoch_visits_every_row_once(policy: Path, dataset: Path, tmp_path: Path) -> None:
+    for keys in ({"batch_packs": 4}, {"batch_rows": 3}):
+        work = config(policy, dataset, tmp_path, epochs=2, **keys)
+        run = SftRun(work)
+        updates = plan_updates(run.dataset, work)
+        assert sorted(r for u in updates for r in u) == sorted([*range(10)] * 2)
+        assert sorted(r for u in updates[: len(updates) // 2] for r in u) == list(range(10))
+
+
+def test_an_rl_batch_is_refused(policy: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rl = write_rl(tmp_path / "rl", {"g": [(0.1, [random_row(rng, [1, 2])])]})
+    with pytest.raises(UserError, match="kind 'rl'"):
+        SftRun(config(policy, rl, tmp_path))
+
+
+def test_the_process_prints_json_lines_and_exits_2_on_a_users_mistake(
+    policy: Path, dataset: Path, write_config: Callable[..., Path], tmp_path: Path
+) -> None:
+    values = config(policy, dataset, tmp_path, epochs=1).model_dump(mode="json")
+    command = [sys.executable, "-m", "journeyman.training.sft", "--config"]
+    path = write_config("sft.json", **values)
+    done = subprocess.run([*command, str(path)], capture_output=True, text=True, check=True)
+    events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
+    assert (events[0], events[-1]) == ("start", "done")
+    again = subprocess.run([*command, str(path)], capture_output=True, text=True, check=True)
+    assert json.loads(again.stdout)["resumed"] is True
+    wrong = write_config("wrong.json", **(values | {"epocs": 2}))
+    failed = subprocess.run([*command, str(wrong)], capture_output=True, text=True, check=False)
+    assert failed.returncode == 2
+    assert "did you mean 'epochs'" in failed.stderr
+    assert "Traceback" not in failed.stderr
