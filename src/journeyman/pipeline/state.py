@@ -50,7 +50,12 @@ class Run:
         return Path(given) if given else self.job.tasks / "release"
 
     def policy(self, name: str) -> Path:
-        """Weights directory of a policy of this run: base, sft, rl, merged, or rl@STEP. Raises UserError."""
+        """Weights directory of a policy: base, sft, rl, merged, rl@VERSION, or LABEL=DIR. Raises UserError."""
+        label, equals, given = name.partition("=")
+        if equals:
+            if not label or not (Path(given) / "config.json").exists():
+                raise UserError(f"policy {name!r}: write LABEL=DIR, DIR a Hugging Face directory with config.json")
+            return Path(given)
         if name == "base":
             return self.base_policy()
         if name == "rl":

@@ -9,10 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from journeyman.engines.embedded.client import EmbeddedEngine, EmbeddedOptions
 from journeyman.episodes.run_one import ReadyTask, Workplace
 from journeyman.errors import UserError
 from journeyman.grading.combine import Grader
 from journeyman.grading.episode import grade_episode, outcome_of
+from journeyman.pipeline.recipe import Recipe
 from journeyman.records.grade import REPORTED
 from journeyman.records.outcome import Outcome, Quarantined
 from journeyman.store.layout import Job
@@ -57,6 +59,17 @@ def sandbox_provider(name: str) -> Any:
     if not readiness.ready:
         raise UserError(readiness.line())
     return BubblewrapProvider()
+
+
+def embedded_engine(recipe: Recipe, weights: Path, version: int = 0) -> EmbeddedEngine:
+    """The sampler of a recipe's policy, not started yet."""
+    options = EmbeddedOptions(
+        rows=recipe.options.concurrency,
+        threads=recipe.options.sampler_threads,
+        device=recipe.policy.device,
+        dtype=recipe.policy.dtype,
+    )
+    return EmbeddedEngine(weights, version=version, options=options)
 
 
 @asynccontextmanager

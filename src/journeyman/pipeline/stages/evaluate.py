@@ -4,19 +4,21 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from journeyman.engines.embedded.client import EmbeddedEngine
 from journeyman.episodes.run_one import ReadyTask
 from journeyman.pipeline.attempts import counted, mean_note, mean_reward, runner, seed_of, tasks_of
 from journeyman.pipeline.state import Run
-from journeyman.pipeline.workplace import open_workplace
+from journeyman.pipeline.workplace import embedded_engine, open_workplace
 from journeyman.records.episode import EpisodeSpec, Sampling
 
-GROUP = "heldout"
+
+def group(temperature: float) -> str:
+    """The group segment of an evaluation's episodes: one per sampling temperature."""
+    return f"heldout.t{temperature:g}"
 
 
 def arm(policy: str, temperature: float) -> str:
-    """The policy segment of an evaluation's episodes, e.g. `rl.t1` or `rl.t0`."""
-    return f"{policy}.t{temperature:g}"
+    """How figures name a policy at a temperature, e.g. `rl, T = 1` or `rl, greedy`."""
+    return f"{policy}, greedy" if temperature == 0 else f"{policy}, T = {temperature:g}"
 
 
 def specs(run: Run, policy: str, tasks: list[ReadyTask]) -> Iterator[tuple[EpisodeSpec, ReadyTask]]:
@@ -29,12 +31,12 @@ def specs(run: Run, policy: str, tasks: list[ReadyTask]) -> Iterator[tuple[Episo
                 yield (
                     EpisodeSpec(
                         job=run.job.name,
-                        policy=arm(policy, temperature),
+                        policy=policy,
                         task=ready.task.slug,
-                        group=GROUP,
+                        group=group(temperature),
                         attempt=attempt,
                         sampling=Sampling(temperature=temperature, max_tokens=run.recipe.policy.max_tokens),
-                        seed=seed_of(evaluation.seed, GROUP, ready.task.slug, attempt),
+                        seed=seed_of(evaluation.seed, "heldout", ready.task.slug, attempt),
                     ),
                     ready,
                 )
@@ -45,16 +47,14 @@ async def evaluate(run: Run) -> dict[str, Any]:
     started = time.monotonic()
     options = run.recipe.options
     tasks = tasks_of(run.release, "heldout")
-    policies = {name: run.policy(name) for name in run.recipe.evaluation.policies}
+    policies = {name.partition("=")[0]: run.policy(name) for name in run.recipe.evaluation.policies}
     plans = {name: list(specs(run, name, tasks)) for name in policies}
     total = sum(len(plan) for plan in plans.values())
     run.progress.stage("evaluate", f"{total} episodes: {', '.join(policies)} on {len(tasks)} held-out tasks")
     figures: dict[str, Any] = {}
     episodes, cpu = 0, 0.0
     first = next(iter(policies.values()))
-    async with EmbeddedEngine(
-        first, version=0, threads=options.sampler_threads, device=run.recipe.policy.device
-    ) as engine:
+    async with embedded_engine(run.recipe, first) as engine:
         for version, (name, weights) in enumerate(policies.items()):
             if version:
                 await engine.load_weights(weights, version)
@@ -65,8 +65,8 @@ async def evaluate(run: Run) -> dict[str, Any]:
                 cpu += opened.outside_cpu_seconds() - before
                 episodes += len(finished)
             for temperature in run.recipe.evaluation.temperatures:
-                of_arm = [f for f in finished if f.spec.policy == arm(name, temperature)]
+                of_arm = [f for f in finished if f.spec.group == group(temperature)]
                 figures[arm(name, temperature)] = mean_reward(of_arm)
-                run.progress.say(f"{arm(name, temperature):>12}  held-out reward {mean_reward(of_arm):.3f}")
+                run.progress.say(f"{arm(name, temperature):<16}  held-out reward {mean_reward(of_arm):.3f}")
     run.spend("evaluate", started, episodes=episodes)
     return {"rewards": figures, "cpu_seconds_per_episode": cpu / max(episodes, 1)}

@@ -1,0 +1,95 @@
+"""What the terminal shows: rich progress on anything long, plain lines otherwise, and the next command to type."""
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+T = TypeVar("T")
+console = Console(highlight=False)
+
+
+class Display:
+    """`pipeline.progress.Progress` on the terminal; a context manager."""
+
+    def __init__(self, verbose: bool = True) -> None:
+        self._verbose = verbose
+        self._bars = Progress(
+            TextColumn("{task.description:<15}"),
+            BarColumn(bar_width=28),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=console,
+            transient=False,
+            disable=not (verbose and console.is_terminal),
+        )
+        self._current: Any = None
+        self._name = ""
+        self._last_printed = -1
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def stage(self, name: str, what: str) -> None:
+        """A heading and a fresh bar."""
+        self._name, self._last_printed = name, -1
+        if self._verbose:
+            console.print(f"[bold]{name}[/bold]  {what}")
+        self._current = self._bars.add_task(name, total=None, note="")
+
+    def step(self, done: int, total: int, note: str = "") -> None:
+        """Advance the bar; without a terminal, a line every tenth part."""
+        if self._current is None:
+            self._current = self._bars.add_task(self._name or "working", total=total, note=note)
+        self._bars.update(self._current, completed=done, total=total, note=note)
+        tenth = done * 10 // max(total, 1)
+        if self._verbose and not console.is_terminal and tenth > self._last_printed:
+            self._last_printed = tenth
+            print(f"  {self._name} {done}/{total} {note}".rstrip(), flush=True)
+
+    def say(self, line: str) -> None:
+        """One line that stays."""
+        if self._verbose:
+            console.print(line, markup=False)
+
+
+def finish(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run to the end; of several errors raised together, the first that is ours is the one shown."""
+    try:
+        return asyncio.run(coroutine)
+    except BaseExceptionGroup as group:
+        raise _first(group) from group
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    """Print a table; the first column is left-aligned, the rest right-aligned."""
+    made = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    for number, column in enumerate(columns):
+        made.add_column(column, justify="left" if number == 0 else "right", overflow="fold")
+    for row in rows:
+        made.add_row(*row)
+    console.print(made)
+
+
+def next_step(command: str) -> None:
+    """The closing line of every verb: what to type next."""
+    sys.stdout.flush()
+    console.print(f"next: {command}", style="bold", markup=False)
