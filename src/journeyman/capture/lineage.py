@@ -45,6 +45,7 @@ class Lineage:
         self.index = index
         self.opened_by = opened_by
         self.tools = tools
+        self._tools_digest = sha256_hex(canonical_json(tools))
         self.ids: array[int] = array("i")
         self.entries: list[Entry] = []
         self.marks: list[Mark] = []
@@ -105,7 +106,7 @@ class Lineage:
             prefix_before=self.prefix_before,
             prefix_after=self.prefix_after,
             summary_by=self.summary_by,
-            tools_digest=sha256_hex(canonical_json(self.tools)),
+            tools_digest=self._tools_digest,
             trainable=not reason,
             untrainable_reason=reason,
         )

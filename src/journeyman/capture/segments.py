@@ -55,8 +55,9 @@ def place(
         return opened
     lineage, agreed = _closest(run, items, canonical)
     whole = agreed == len(lineage.entries) and not lineage.busy and not lineage.closed
+    if agreed == len(lineage.entries):
+        lineage.unconfirmed = None  # the client tells our last reply back: it was seen
     if whole and tools == lineage.tools:
-        lineage.unconfirmed = None
         return _append(lineage, items, canonical, renderer)
     if whole:
         return _open(run, "tools_changed", lineage, items, tools, canonical, renderer)

@@ -28,6 +28,7 @@ _EVENTS = ("", "summary", "pruning", "branch")
 _AUTHORS = ("", "policy", "harness")
 _STATUS = {"engine": 502, "capture": 500}
 _JSON = "application/json"
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 class Gateway:
@@ -227,7 +228,7 @@ async def _read(request: web.Request) -> tuple[Ask, Any]:
 
 
 def _json_response(body: dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
-    data = json.dumps(body, ensure_ascii=False).encode()
+    data = _ENCODER.encode(body).encode()
     return web.Response(body=data, status=status, content_type=_JSON, headers=headers)
 
 

@@ -7,6 +7,7 @@ merged tool results and generation prompts come from the template itself (K-02, 
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,14 @@ _THINK, _UNTHINK = "<think>", "</think>"
 
 class RenderError(JourneymanError):
     """The chat template refuses these messages; the message is the template's own."""
+
+
+@dataclass
+class _Tools:
+    """Schemas made harmless, and whether they change what follows a turn (None: not tried yet)."""
+
+    safe: list[Any]
+    matter: bool | None = None
 
 
 class TemplateRenderer:
@@ -52,8 +61,8 @@ class TemplateRenderer:
         self._names = {k: text for k in ("bos_token", "eos_token", "pad_token") if (text := _token_text(config.get(k)))}
         self._stops = _stop_texts(directory, self._names, self.encoder)
         self.stop_token_ids = tuple(self.encoder.token_id(text) for text in self._stops)
-        self._tools: dict[str, list[Any]] = {}
-        self._lean: dict[str, bool] = {}
+        self._tools: dict[str, _Tools] = {}
+        self._latest: tuple[Any, _Tools] | None = None  # the schemas object asked with last, and what is known of it
         self._reasons = _THINK in self.template_source or _UNTHINK in self.template_source
         self._end, self._prompt = self._learn()
 
@@ -61,7 +70,7 @@ class TemplateRenderer:
 
     def start(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> list[int]:
         """Ids of a segment's whole first prompt, generation prompt included. Raises RenderError."""
-        text = self._render([self._plain(m) for m in messages], self._prepared(tools), prompt=True)
+        text = self._render([self._plain(m) for m in messages], self._known(tools).safe, prompt=True)
         return self.encoder.encode(text, remember=True)
 
     def extend(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> list[int]:
@@ -69,14 +78,14 @@ class TemplateRenderer:
 
         Raises RenderError.
         """
-        key = json.dumps(tools) if tools else ""
-        if key not in self._lean:
+        known = self._known(tools)
+        if known.matter is None:
             probe: list[Message] = [
                 {"role": "tool", "content": "a", "tool_call_id": "x"},
                 {"role": "user", "content": "b"},
             ]
-            self._lean[key] = not tools or self._tail(probe, tools) == self._tail(probe, ())
-        return self.encoder.encode(self._tail(messages, () if self._lean[key] else tools))
+            known.matter = self._tail(probe, known.safe) != self._tail(probe, ())
+        return self.encoder.encode(self._tail(messages, known.safe if known.matter else ()))
 
     def closing(self) -> list[int]:
         """Ids that end a turn cut by length: the template's end-of-turn token."""
@@ -139,14 +148,14 @@ class TemplateRenderer:
         except (TemplateError, TypeError, ValueError) as error:
             raise RenderError(f"the chat template refuses the messages: {error}") from error
 
-    def _tail(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
+    def _tail(self, messages: Sequence[Message], tools: Sequence[Any]) -> str:
         """Rendered text after the end-of-turn token of a stub turn that `messages` follow."""
         stub: Message = {"role": "assistant", "content": MARK}
         asked = [m for i, m in enumerate(messages) if all(n["role"] == "tool" for n in messages[: i + 1])]
         if asked:
             stub = {"role": "assistant", "content": "", "tool_calls": [_stub_call(m, self.encoder) for m in asked]}
         plain = [self._plain(m) for m in messages]
-        text = self._render([_USER, stub, *plain], self._prepared(tools), prompt=True)
+        text = self._render([_USER, stub, *plain], tools, prompt=True)
         mark = text.rfind(MARK)
         ends = [at + len(stop) for stop in self._stops if (at := text.find(stop, mark)) >= 0]
         if mark < 0 or not ends:
@@ -176,15 +185,16 @@ class TemplateRenderer:
             ]
         return shaped
 
-    def _prepared(self, tools: Sequence[dict[str, Any]]) -> Sequence[Any]:
-        """Tool schemas made harmless, remembered by content."""
-        if not tools:
-            return ()
+    def _known(self, tools: Sequence[dict[str, Any]]) -> "_Tools":
+        """What is known of these schemas, remembered by content (and at once for the same object)."""
+        if self._latest is not None and self._latest[0] is tools:
+            return self._latest[1]
         key = json.dumps(tools)
         if key not in self._tools:
             if len(self._tools) >= 64:
                 self._tools.clear()
-            self._tools[key] = self.encoder.escape_all(list(tools))
+            self._tools[key] = _Tools(self.encoder.escape_all(list(tools)))
+        self._latest = (tools, self._tools[key])
         return self._tools[key]
 
     def _learn(self) -> tuple[str, str]:

@@ -9,6 +9,8 @@ from journeyman.engines.base import EngineIdentity
 from journeyman.records.episode import Sampling
 from journeyman.tokens.base import Message
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+
 # Values that ask for nothing; anything else under these names is refused.
 _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "n": (None, 1),
@@ -261,4 +263,4 @@ def _event(
         "choices": choices,
         **(more or {}),
     }
-    return b"data: " + json.dumps(body, ensure_ascii=False).encode() + b"\n\n"
+    return b"data: " + _ENCODER.encode(body).encode() + b"\n\n"

@@ -1,0 +1,205 @@
+"""Rechecking sealed captures offline, with no model and no tokenizer: the first fault is named, nothing is repaired.
+
+Hashes, lengths, sampled-only masks, prefix identity, version spans, declared rewrites, run lineage and usage counts.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from journeyman.records.base import Record
+from journeyman.records.episode import Seal
+from journeyman.records.turn import Segment, Span, Turn
+from journeyman.store.layout import SEAL_NAME, Job
+from journeyman.store.seal import SealBroken, is_sealed, verify_seal
+from journeyman.store.sealed import SealedEpisode
+from journeyman.tokens.certificate import Certificate, CertificateError, certify
+
+
+class Fault(Record):
+    """The first thing wrong with an episode."""
+
+    episode: Path
+    name: str  # seal | records | lengths | spans | mask | logprobs | versions | prefix | rewrite | lineage | usage
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.episode}: {self.name}: {self.detail}"
+
+
+class Verified(Record):
+    """What was checked of a job."""
+
+    episodes: int
+    segments: int
+    turns: int
+    tokens: int
+    sampled: int
+    faults: tuple[Fault, ...]
+
+
+class _Broken(Exception):
+    def __init__(self, name: str, detail: str) -> None:
+        super().__init__(detail)
+        self.name = name
+
+
+def verify_episode(directory: Path) -> Fault | None:
+    """The first fault of a sealed episode; None where every check holds."""
+    return _examine(directory)[0]
+
+
+def certificates(directory: Path) -> tuple[Certificate, ...]:
+    """A certificate for every segment of a sealed episode. Raises CertificateError naming the first fault."""
+    fault, found = _examine(directory)
+    if fault is not None:
+        raise CertificateError(fault.name, str(fault))
+    return found
+
+
+def verify_job(root: Path) -> Verified:
+    """Check every episode of a job (a runs/JOB directory), sealed or claiming to be."""
+    job, episodes, turns = Job(root), 0, 0
+    faults: list[Fault] = []
+    found: list[Certificate] = []
+    for directory in _episodes(job):
+        fault, segments = _examine(directory)
+        episodes += 1
+        turns += sum(s.turns for s in segments)
+        found += segments
+        if fault is not None:
+            faults.append(fault)
+    return Verified(
+        episodes=episodes,
+        segments=len(found),
+        turns=turns,
+        tokens=sum(c.length for c in found),
+        sampled=sum(c.sampled for c in found),
+        faults=tuple(faults),
+    )
+
+
+def _episodes(job: Job) -> Iterator[Path]:
+    """Directories that are sealed, or hold a header and so ought to be."""
+    for directory in sorted(job.episodes.glob("*/*/*/*")):
+        if is_sealed(directory) or (directory / "episode.json").exists():
+            yield directory
+
+
+def _examine(directory: Path) -> tuple[Fault | None, tuple[Certificate, ...]]:
+    try:
+        _seal(directory)
+        return None, tuple(_segments(SealedEpisode(directory)))
+    except SealBroken as error:
+        name, detail = "seal", str(error)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name, detail = "records", f"{error.title}.{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    except CertificateError as error:
+        name, detail = error.name, error.detail
+    except _Broken as error:
+        name, detail = error.name, str(error)
+    return Fault(episode=directory, name=name, detail=detail), ()
+
+
+def _seal(directory: Path) -> None:
+    record = verify_seal(directory)
+    if record.format != Seal(files={}).format or record.canonical() != (directory / SEAL_NAME).read_bytes():
+        raise SealBroken(f"{directory / SEAL_NAME} is not what was written")
+
+
+def _segments(episode: SealedEpisode) -> Iterator[Certificate]:
+    header, turns = episode.episode, episode.turns
+    if not turns and not (episode.directory / "tokens.i32").exists():
+        return  # the policy was never called
+    try:
+        length = len(episode.tokens.ids)
+    except ValueError as error:
+        raise _Broken("lengths", str(error)) from None
+    _check_spans(turns, length)
+    _check_lineage(episode)
+    known = {(s.run, s.index): s for s in episode.segments}
+    if len(known) != len(episode.segments):
+        raise _Broken("lineage", "a segment is recorded twice")
+    certified = []
+    for (run, index), segment in known.items():
+        inside = episode.segment_turns(run, index)
+        arrays = episode.segment_tokens(run, index)
+        certified.append(certify(run, index, *arrays, turns=inside))
+        _check_rewrite(episode, segment, known)
+    told = [t for t in turns if not t.orphan]
+    sampled = sum(t.sampled.end - t.sampled.start for t in told)
+    if header.failure is None and (header.usage.turns, header.usage.sampled_tokens) != (len(told), sampled):
+        raise _Broken(
+            "usage", f"the header counts {header.usage.turns} turns, {header.usage.sampled_tokens} sampled ids"
+        )
+    yield from certified
+
+
+def _check_spans(turns: tuple[Turn, ...], length: int) -> None:
+    """Every id is written once, by one turn, in log order."""
+    seen: set[str] = set()
+    at = 0
+    for turn in turns:
+        if turn.turn_id in seen:
+            raise _Broken("spans", f"turn {turn.turn_id} is recorded twice")
+        seen.add(turn.turn_id)
+        spans: list[Span] = [turn.context, turn.sampled, *([turn.closing] if turn.closing else [])]
+        for span in spans:
+            if span.start != at or span.end < span.start:
+                raise _Broken("spans", f"turn {turn.turn_id}: a span starts at {span.start}, ids end at {at}")
+            at = span.end
+        if turn.orphan and turn.trainable:
+            raise _Broken("mask", f"turn {turn.turn_id} was never told to a client and claims to be trainable")
+    if at != length:
+        raise _Broken("spans", f"turns cover {at} ids, the arrays hold {length}")
+
+
+def _check_lineage(episode: SealedEpisode) -> None:
+    """Turns belong to recorded segments, segments to runs, children to parents that made their fork turn."""
+    runs = {run.run: run for run in episode.runs}
+    segments = {(s.run, s.index) for s in episode.segments}
+    turns = {t.turn_id: t for t in episode.turns}
+    for turn in episode.turns:
+        if not turn.orphan and (turn.run, turn.segment) not in segments:
+            raise _Broken(
+                "lineage", f"turn {turn.turn_id} is in segment {turn.run}.{turn.segment}, which is not recorded"
+            )
+    for run, index in segments:
+        if run not in runs:
+            raise _Broken("lineage", f"segment {run}.{index} is of a run that is not recorded")
+    for record in runs.values():
+        if record.parent is not None and record.parent not in runs:
+            raise _Broken("lineage", f"run {record.run} names parent {record.parent}, which is not recorded")
+        fork = turns.get(record.fork_turn) if record.fork_turn else None
+        if record.fork_turn and (fork is None or fork.run != record.parent):
+            raise _Broken("lineage", f"run {record.run} forks at {record.fork_turn}, no turn of its parent")
+
+
+def _check_rewrite(episode: SealedEpisode, segment: Segment, known: dict[tuple[int, int], Segment]) -> None:
+    """A segment opens with the ids it says, and follows its predecessor as that stood."""
+    where = f"segment {segment.run}.{segment.index}"
+    turns = episode.segment_turns(segment.run, segment.index)
+    if turns:
+        opening = episode.tokens.ids[turns[0].context.start : turns[0].context.end]
+        if hashlib.sha256(opening.tobytes()).hexdigest() != segment.prefix_after:
+            raise _Broken("rewrite", f"{where} did not open with the ids it records")
+    if segment.opened_by == "start":
+        return
+    if segment.predecessor is None or (segment.run, segment.predecessor) not in known:
+        raise _Broken("rewrite", f"{where} was opened by {segment.opened_by} and its predecessor is not recorded")
+    if segment.prefix_before:
+        ends = list(_ends(episode, segment.run, segment.predecessor))
+        allowed = ends if segment.opened_by == "branch" else ends[-1:]
+        if segment.prefix_before not in allowed:
+            raise _Broken("rewrite", f"{where}: its predecessor's ids are not those it was opened on")
+
+
+def _ends(episode: SealedEpisode, run: int, segment: int) -> Iterator[str]:
+    """sha256 of a segment's ids at the end of each of its turns."""
+    running = hashlib.sha256()
+    for turn in episode.segment_turns(run, segment):
+        running.update(episode.tokens.ids[turn.context.start : (turn.closing or turn.sampled).end].tobytes())
+        yield running.hexdigest()
