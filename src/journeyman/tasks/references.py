@@ -13,8 +13,6 @@ from journeyman.tasks.draft import State
 
 _SUFFIXES = "txt|md|csv|tsv|json|docx|xlsx|pptx|pdf|eml|html|xml|yaml"
 _PATH = re.compile(rf"(?<![\w/.-])[\w.-]+(?:/[\w.-]+)*\.(?:{_SUFFIXES})\b", re.I)
-    r"(?<![\w/.-])[\w.-]+(?:/[\w.-]+)*\.(?:txt|md|csv|tsv|json|docx|xlsx|pptx|pdf|eml|html|xml|yaml)\b", re.I
-)
 NATIVE_TOOLS = frozenset(
     {"read", "edit", "write", "grep", "glob", "bash", "task_list", "task_output", "task_stop", "todo_write"}
 )
@@ -73,14 +71,12 @@ def _named(task: Task, plans: Sequence[Plan]) -> set[str]:
 
 def _written(plans: Sequence[Plan]) -> set[str]:
     reference = [plan for plan in plans if plan.kind == "reference"]
-    calls = (call for plan in reference for step in plan.steps for call in step.calls)
-    return {
-        str(c.arguments.get("file_path", "")).removeprefix("/workspace/") for c in calls if c.tool in ("write", "edit")
-    }
+    calls = (call for plan in reference for step in plan.steps for call in step.calls if call.tool in ("write", "edit"))
+    return {str(call.arguments.get("file_path", "")).removeprefix("/workspace/") for call in calls}
 
 
 def _visible(evidence: str, files: set[str], grants: Sequence[ServiceGrant], state: State) -> bool:
-    """Evidence is a visible path, "service", "service.table", "service.table.key" (a value in a row) or a granted tool."""
+    """Evidence is a visible path, a granted service or tool, "service.table" or "service.table.key" (a row's value)."""
     path = evidence.removeprefix("/workspace/").partition("#")[0]
     if path in files or path == "instruction" or path == "instruction.md":
         return True
