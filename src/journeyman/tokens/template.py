@@ -65,6 +65,7 @@ class TemplateRenderer:
         self._latest: tuple[Any, _Tools] | None = None  # the schemas object asked with last, and what is known of it
         self._reasons = _THINK in self.template_source or _UNTHINK in self.template_source
         self._end, self._prompt = self._learn()
+        self._opened = self._prompt.rstrip().endswith(_THINK)  # the prompt itself begins the reasoning
 
     # -- what a new prompt is made of
 
@@ -128,17 +129,18 @@ class TemplateRenderer:
 
     def stream(self) -> TextStream:
         """Reads a turn while it is sampled: prose that can be shown at once."""
-        opened = self._reasons and self._prompt.rstrip().endswith(_THINK)
         hidden = (_THINK, _UNTHINK) if self._reasons else None
-        return TextStream(self.encoder.full, self.stop_token_ids, self.syntax.opening, hidden, opened)
+        return TextStream(self.encoder.full, self.stop_token_ids, self.syntax.opening, hidden, self._opened)
 
     # -- inside
 
     def _split_reasoning(self, text: str) -> tuple[str, str]:
-        if not self._reasons or _UNTHINK not in text:
-            return ("", text) if not self._reasons or _THINK not in text else (text.split(_THINK, 1)[1].strip(), "")
-        before, after = text.split(_UNTHINK, 1)
-        return before.split(_THINK, 1)[-1].strip(), after
+        """(reasoning, the rest). Reasoning begins a turn, or was begun by the prompt; later tags are prose."""
+        begun = text.lstrip().startswith(_THINK)
+        if not (self._reasons and (begun or self._opened)):
+            return "", text
+        reasoning, _, rest = (text.lstrip()[len(_THINK) :] if begun else text).partition(_UNTHINK)
+        return reasoning.strip(), rest
 
     def _render(self, messages: list[Message], tools: Sequence[Any], prompt: bool) -> str:
         try:
