@@ -19,8 +19,9 @@ from transformers import AutoModelForCausalLM
 from journeyman.errors import UserError
 from journeyman.records.sample import Checkpoint, Update
 from journeyman.store.atomic import read_lines
+from journeyman.store.config_file import parse_config
 from journeyman.store.dataset import RowTokens
-from journeyman.training.config import LearnerConfig, OptimiserConfig, parse_config
+from journeyman.training.config import LearnerConfig, OptimiserConfig
 from journeyman.training.learner import Learner
 
 from .conftest import VOCABULARY, random_row, write_rl

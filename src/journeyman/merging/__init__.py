@@ -1,0 +1,1 @@
+"""From checkpoints of one lineage to one: streaming, accumulated wide, cast once, verified by a second code path."""

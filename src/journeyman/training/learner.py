@@ -25,16 +25,17 @@ import torch
 from journeyman.errors import UserError
 from journeyman.records.sample import MemberUpdate, Update
 from journeyman.store.atomic import append_line, read_lines
+from journeyman.store.config_file import load_config
 from journeyman.store.dataset import Dataset
+from journeyman.store.json_process import Emit, run
 from journeyman.training.batch import RlBatch, assemble
-from journeyman.training.config import LearnerConfig, load_config
+from journeyman.training.config import LearnerConfig
 from journeyman.training.credit import GroupCredit, credit
 from journeyman.training.diagnostics import RatioSums, finite, group_figures
 from journeyman.training.forward import make_forward
 from journeyman.training.objectives.base import make_objective
 from journeyman.training.optim import Optimiser
 from journeyman.training.policy import checkpoint_digest, load_policy, publish, restore, trained_state
-from journeyman.training.process import Emit, run
 from journeyman.training.schedule import factor
 from journeyman.training.state import StateStore
 

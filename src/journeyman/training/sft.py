@@ -13,9 +13,11 @@ import numpy as np
 import torch
 
 from journeyman.errors import UserError
+from journeyman.store.config_file import load_config
 from journeyman.store.dataset import Dataset
+from journeyman.store.json_process import Emit, run
 from journeyman.training.batch import train_row
-from journeyman.training.config import SftTrainConfig, load_config
+from journeyman.training.config import SftTrainConfig
 from journeyman.training.forward import make_forward
 from journeyman.training.objectives.base import TokenBatch, Totals
 from journeyman.training.objectives.sft import Sft
@@ -30,7 +32,6 @@ from journeyman.training.policy import (
     trained_state,
 )
 from journeyman.training.prefix import TrainRow
-from journeyman.training.process import Emit, run
 from journeyman.training.schedule import factor
 from journeyman.training.state import StateStore
 

@@ -1,4 +1,4 @@
-"""A training process as others see it: JSON lines on the real stdout, all else on stderr, exit 2 for the user."""
+"""A process of ours as others see it: JSON lines on the real stdout, all else on stderr, exit 2 for the user."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from journeyman.errors import UserError
+from journeyman.errors import JourneymanError, UserError
 
 Emit = Callable[[dict[str, Any]], None]
 
@@ -35,8 +35,8 @@ def run(description: str, body: Callable[[argparse.Namespace, Emit], None], **op
     emit = claim_stdout()
     try:
         body(arguments, emit)
-    except UserError as error:
+    except JourneymanError as error:
         emit({"event": "error", "message": str(error)})
         sys.stderr.write(f"{error}\n")
-        return 2
+        return 2 if isinstance(error, UserError) else 1
     return 0

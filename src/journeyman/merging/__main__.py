@@ -1,0 +1,18 @@
+"""`python -m journeyman.merging --config FILE`: one merge, JSON lines on stdout."""
+
+import sys
+from argparse import Namespace
+
+from journeyman.merging.config import MergeConfig
+from journeyman.merging.merge import merge
+from journeyman.store.config_file import load_config
+from journeyman.store.json_process import Emit, run
+
+
+def main(arguments: Namespace, emit: Emit) -> None:
+    """Merge once."""
+    merge(load_config(arguments.config, MergeConfig), emit)
+
+
+if __name__ == "__main__":
+    sys.exit(run("merge checkpoints", main))

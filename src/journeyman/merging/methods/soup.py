@@ -1,0 +1,33 @@
+"""Soup: theta = sum_m w_m theta_m, uniform w = 1/M unless weights (normalised to sum 1) are given."""
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from journeyman.errors import UserError
+from journeyman.merging.base import MethodSettings
+
+
+class Soup(MethodSettings):
+    """Average of the parents. `weights` None: uniform."""
+
+    name: str = "soup"
+    elementwise: bool = True
+    needs_base: bool = False
+    parents: int | None = None
+    weights: tuple[float, ...] | None = None
+
+    def combine(self, parents: Sequence[Tensor], base: Tensor | None) -> Tensor:
+        """See the module's first line."""
+        if self.weights is None:
+            total = parents[0].clone()
+            for parent in parents[1:]:
+                total += parent
+            return total / len(parents)
+        if len(self.weights) != len(parents):
+            raise UserError(f"soup has {len(self.weights)} weights for {len(parents)} parents: give one each")
+        scale = sum(self.weights)
+        return sum(
+            (p * (w / scale) for p, w in zip(parents[1:], self.weights[1:], strict=True)),
+            parents[0] * (self.weights[0] / scale),
+        )

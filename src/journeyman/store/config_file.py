@@ -1,0 +1,50 @@
+"""A config file for one process: TOML or JSON read into a frozen record; an unknown key names the nearest one."""
+
+import json
+import tomllib
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from journeyman.errors import UserError
+from journeyman.records.base import Record
+
+C = TypeVar("C", bound=Record)
+
+
+def load_config(path: Path, kind: type[C]) -> C:
+    """Read and check a config file. Raises UserError: one line with the value and the remedy."""
+    try:
+        data = path.read_bytes()
+        values = json.loads(data) if path.suffix == ".json" else tomllib.loads(data.decode())
+    except FileNotFoundError:
+        raise UserError(f"{path} does not exist: give the path of a config file") from None
+    except ValueError as error:
+        raise UserError(f"{path} is not readable as {path.suffix or 'TOML'}: {error}") from None
+    return parse_config(values, kind)
+
+
+def parse_config(values: dict[str, Any], kind: type[C]) -> C:
+    """Check config values. Raises UserError naming the key, the value and the nearest key or what was expected."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")  # a typo explains what is missing
+        where = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            near = get_close_matches(str(first["loc"][-1]), _keys(kind), n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "remove it"
+            raise UserError(f"unknown key {where!r}: {hint}") from None
+        raise UserError(f"{where} = {first.get('input')!r}: {first['msg']}") from None
+
+
+def _keys(kind: type[BaseModel]) -> Iterable[str]:
+    found = dict.fromkeys(kind.model_fields)
+    for field in kind.model_fields.values():
+        for part in (field.annotation, *getattr(field.annotation, "__args__", ())):
+            if isinstance(part, type) and issubclass(part, BaseModel):
+                found |= dict.fromkeys(_keys(part))
+    return list(found)
