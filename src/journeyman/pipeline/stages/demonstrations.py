@@ -6,7 +6,7 @@ from typing import Any
 from journeyman.datasets.sft import SftConfig, build_sft
 from journeyman.engines.scripted import ScriptedEngine
 from journeyman.episodes.run_one import ReadyTask
-from journeyman.pipeline.attempts import as_attempts, counted, mean_note, mean_reward, runner, seed_of, tasks_of
+from journeyman.pipeline.attempts import as_attempts, counted, mean_reward, runner, seed_of, tasks_of
 from journeyman.pipeline.plans import PlanBook
 from journeyman.pipeline.state import Run
 from journeyman.pipeline.workplace import open_workplace
@@ -47,7 +47,7 @@ async def collect(run: Run) -> dict[str, Any]:
         run.job, ScriptedEngine(book.answer), run.base_policy(), sandbox=options.sandbox
     ) as opened:
         before = opened.outside_cpu_seconds()
-        finished = await runner(run, opened.place).all(specs, counted(run, len(specs), mean_note))
+        finished = await runner(run, opened.place).all(specs, counted(run, len(specs)))
         cpu = opened.outside_cpu_seconds() - before
     dataset = run.job.data / "sft"
     if not (dataset / MARKER).exists():

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from journeyman.episodes.run_one import ReadyTask
-from journeyman.pipeline.attempts import counted, mean_note, mean_reward, runner, seed_of, tasks_of
+from journeyman.pipeline.attempts import counted, mean_reward, runner, seed_of, tasks_of
 from journeyman.pipeline.state import Run
 from journeyman.pipeline.workplace import embedded_engine, open_workplace
 from journeyman.records.episode import EpisodeSpec, Sampling
@@ -60,7 +60,7 @@ async def evaluate(run: Run) -> dict[str, Any]:
                 await engine.load_weights(weights, version)
             async with open_workplace(run.job, engine, weights, sandbox=options.sandbox) as opened:
                 before = opened.outside_cpu_seconds()
-                note = counted(run, len(plans[name]), lambda rewards, name=name: f"{name}: {mean_note(rewards)}")
+                note = counted(run, len(plans[name]), name)
                 finished = await runner(run, opened.place).all(plans[name], note)
                 cpu += opened.outside_cpu_seconds() - before
                 episodes += len(finished)

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,16 @@ def parents(run: Run) -> list[Path]:
         raise UserError(f"{run.job.root} has no RL checkpoint to merge: run the rl stage first")
     kept = {int(d.name[1:]): d for d in newest.parent.glob("v*") if d.name[1:].isdigit()}
     last = max(kept)
-    chosen = dict.fromkeys(
-        min(kept, key=lambda version, back=back: abs(version - (last - back))) for back in run.recipe.merge.steps_back
-    )
+    chosen = dict.fromkeys(_nearest(kept, last - back) for back in run.recipe.merge.steps_back)
     if len(chosen) < 2:
         raise UserError(
             f"merge.steps_back = {run.recipe.merge.steps_back}: only checkpoint {last} is kept, two are needed"
         )
     return [kept[version] for version in chosen]
+
+
+def _nearest(versions: Iterable[int], wanted: int) -> int:
+    return min(versions, key=lambda version: abs(version - wanted))
 
 
 async def merge(run: Run) -> dict[str, Any]:

@@ -44,6 +44,6 @@ async def train(run: Run) -> dict[str, Any]:
                 done = line
     finally:
         await process.close()
-    figures = {k: done[k] for k in ("digest", "steps", "tokens", "seconds", "loss") if k in done}
+    figures: dict[str, Any] = {k: done[k] for k in ("digest", "steps", "tokens", "seconds", "loss") if k in done}
     run.spend("sft", started, **{k: v for k, v in figures.items() if k != "digest"})
     return figures

@@ -1,0 +1,69 @@
+"""journeyman data: sealed episodes to training rows."""
+
+from pathlib import Path
+
+import click
+
+from journeyman.cli.display import next_step, table
+from journeyman.records.batch import DatasetManifest
+
+PATH = click.Path(path_type=Path)
+
+
+def _shown(manifest: DatasetManifest, out: Path) -> None:
+    rows = [["rows", f"{manifest.rows:,}"], ["tokens", f"{manifest.tokens:,}"]]
+    rows += [["trained tokens", f"{manifest.trained_tokens:,}"], ["groups", f"{manifest.groups:,}"]]
+    rows += [[f"left out: {reason}", f"{count:,}"] for reason, count in sorted(manifest.excluded.items())]
+    table(f"{manifest.kind} dataset {out}", ["what", "count"], rows)
+
+
+@click.group()
+def data() -> None:
+    """Turn sealed episodes into SFT or RL rows.
+
+    \b
+    Example:
+      journeyman data sft runs/quickstart --policy expert --out build/sft
+    """
+
+
+@data.command()
+@click.argument("run", type=PATH)
+@click.option("--policy", default="expert", show_default=True, help="Whose episodes.")
+@click.option("--out", type=PATH, required=True, help="Dataset directory, create-only.")
+@click.option("--max-length", type=click.IntRange(2), default=2048, show_default=True, help="Longer rows are dropped.")
+@click.option("--min-reward", type=float, help="Leave out episodes below this reward.")
+def sft(run: Path, policy: str, out: Path, max_length: int, min_reward: float | None) -> None:
+    """Rows for SFT: loss on newly produced tokens only, each exactly once.
+
+    \b
+    Example:
+      journeyman data sft runs/quickstart --policy expert --min-reward 0.5 --out build/sft
+    """
+    from journeyman.datasets.sft import SftConfig, build_sft
+    from journeyman.pipeline.selecting import attempts_of
+
+    config = SftConfig(max_length=max_length, min_reward=min_reward)
+    _shown(build_sft(attempts_of(run, policy), out, config), out)
+    next_step(f"journeyman train sft {out} --out build/policy")
+
+
+@data.command()
+@click.argument("run", type=PATH)
+@click.option("--policy", default="rl-train", show_default=True, help="Whose episodes.")
+@click.option("--out", type=PATH, required=True, help="Dataset directory, create-only.")
+@click.option("--reward", default="signed.v1", show_default=True, help="Which named reward the batch is about.")
+@click.option("--groups", type=click.IntRange(1), help="At most this many groups, in name order.")
+def rl(run: Path, policy: str, out: Path, reward: str, groups: int | None) -> None:
+    """One RL batch: groups of sealed, graded, token-exact episodes; what cannot be trained is set aside by cause.
+
+    \b
+    Example:
+      journeyman data rl runs/quickstart --groups 12 --out build/batch
+    """
+    from journeyman.datasets.rl import RlConfig, build_rl
+    from journeyman.pipeline.selecting import groups_of
+
+    chosen = groups_of(run, policy, reward, groups)
+    _shown(build_rl(chosen, out, RlConfig(reward_name=reward)), out)
+    next_step(f"journeyman train rl {out} --policy runs/quickstart/weights/sft --out build/rl")

@@ -1,0 +1,39 @@
+"""journeyman merge: combine checkpoints of one lineage and verify what was written."""
+
+from pathlib import Path
+
+import click
+
+from journeyman.cli.display import Display, finish, next_step
+from journeyman.errors import UserError
+
+PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("parents", type=PATH, nargs=-1, required=True)
+@click.option("--out", type=PATH, required=True, help="Directory of the merged checkpoint, create-only.")
+@click.option("--method", default="soup", show_default=True, help="soup, slerp, ties or task_arithmetic.")
+@click.option("--base", type=PATH, help="Common ancestor, for ties and task_arithmetic.")
+def merge(parents: tuple[Path, ...], out: Path, method: str, base: Path | None) -> None:
+    """Merge PARENTS, one tensor at a time in fp32, then recompute every written tensor by a second code path.
+
+    \b
+    Example:
+      journeyman merge runs/quickstart/weights/rl/v60 runs/quickstart/weights/rl/v50 --out build/merged
+    """
+    from journeyman.pipeline.training_runs import process
+
+    if len(parents) < 2:
+        raise UserError(f"{len(parents)} parent given: a merge needs at least two checkpoint directories")
+    for parent in (*parents, *([base] if base else [])):
+        if not (parent / "config.json").exists():
+            raise UserError(f"{parent} holds no config.json: give Hugging Face checkpoint directories")
+    config = {"parents": [str(p) for p in parents], "out": str(out), "method": method}
+    if base is not None:
+        config["base"] = str(base)
+    with Display() as display:
+        display.stage("merge", f"{method} of {len(parents)} checkpoints")
+        done = finish(process("journeyman.merging", config, out, display))
+        display.say(", ".join(f"{k} {v}" for k, v in done.items() if k != "event" and not isinstance(v, dict | list)))
+    next_step(f"journeyman evaluate RELEASE --policy merged={out} --policy parent={parents[0]}")

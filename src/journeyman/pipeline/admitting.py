@@ -1,0 +1,79 @@
+"""Admission outside a recipe: static checks, and whole admission of packages that lie anywhere."""
+
+import contextlib
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import journeyman
+from journeyman.admission.decide import admit_all
+from journeyman.admission.funnel import funnel
+from journeyman.admission.release import create_release
+from journeyman.errors import UserError
+from journeyman.pipeline.progress import Progress
+from journeyman.pipeline.recipe import Options, Recipe
+from journeyman.pipeline.stages.admit import decide, funnel_lines
+from journeyman.pipeline.state import Run
+from journeyman.records.admission import Admission
+from journeyman.records.grade import Grade
+from journeyman.records.outcome import Quarantined
+from journeyman.records.task import Plan
+from journeyman.store.layout import Job
+
+STATIC_GATES = ("static", "assets", "visibility", "leakage", "rubric_lint")
+
+
+class Admitted(NamedTuple):
+    """What admission found."""
+
+    admitted: int
+    lines: list[str]
+
+
+def package_dirs(path: Path) -> list[Path]:
+    """The package at `path`, or the packages in it. Raises UserError where there is none."""
+    if (path / "task.toml").exists():
+        return [path]
+    found = sorted(p.parent for p in path.glob("*/task.toml"))
+    if not found:
+        raise UserError(f"{path} holds no task package (a directory with task.toml): type journeyman tasks make first")
+    return found
+
+
+async def _refuse(directory: Path, plan: Plan) -> Grade | Quarantined:
+    raise UserError(f"{directory}: static gates execute nothing, {plan.name} was asked for")
+
+
+async def check_static(directories: Sequence[Path]) -> tuple[Admission, ...]:
+    """The gates that only read."""
+    return await admit_all(directories, _refuse, gates=STATIC_GATES)
+
+
+async def admit_packages(
+    directories: Sequence[Path],
+    release: Path | None,
+    work: Path | None,
+    sandbox: str,
+    concurrency: int,
+    progress: Progress,
+) -> Admitted:
+    """Admit by execution; write a release where asked. Executed plans stay sealed in `work`."""
+    if release is not None and release.exists():
+        raise UserError(f"{release} exists and releases are create-only: choose another name")
+    with contextlib.ExitStack() as stack:
+        root = work or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jm-admit-")))
+        recipe = Recipe(name="admission", options=Options(concurrency=concurrency, sandbox=sandbox))
+        progress.stage("admit", f"{len(directories)} packages by execution")
+        admissions, cpu = await decide(Run(recipe, Job(root), progress), directories)
+        counted = funnel(admissions)
+        lines = [*funnel_lines(counted)]
+        for admission in admissions:
+            if not admission.admitted:
+                last = admission.gates[-1]
+                lines.append(f"refused {admission.task}: {last.gate}: {last.reason}")
+        episodes = max(1, sum(1 for _ in Job(root).sealed()))
+        lines.append(f"{episodes} episodes executed, {1000 * cpu / episodes:.1f} ms of CPU each outside the model")
+        if release is not None:
+            create_release(release, admissions, directories, {"journeyman": journeyman.__version__})
+    return Admitted(counted.admitted, lines)

@@ -1,0 +1,90 @@
+"""One job over many episodes outside a recipe: a policy, or a script, on the tasks of a release or a directory."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from journeyman.admission.release import MARKER, open_release
+from journeyman.engines.scripted import ScriptedEngine
+from journeyman.episodes.run_many import Finished
+from journeyman.episodes.run_one import ReadyTask
+from journeyman.errors import UserError
+from journeyman.pipeline.admitting import package_dirs
+from journeyman.pipeline.attempts import counted, runner, seed_of
+from journeyman.pipeline.plans import PlanBook
+from journeyman.pipeline.state import SHIPPED_POLICY, Run
+from journeyman.pipeline.workplace import embedded_engine, open_workplace, ready_task
+from journeyman.records.episode import EpisodeSpec, Sampling
+from journeyman.records.task import Plan
+from journeyman.tasks.package import plans
+
+SCRIPTS = ("reference", "no-op")
+
+
+class Wish(NamedTuple):
+    """What to roll out."""
+
+    tasks: Path  # a release, a package, or a directory of packages
+    policy: str  # base, reference, no-op, or a Hugging Face directory
+    split: str | None
+    attempts: int
+    temperature: float
+    seed: int
+
+    @property
+    def label(self) -> str:
+        """The policy segment of the episodes."""
+        return Path(self.policy).name or self.policy
+
+
+def _directories(wish: Wish) -> Sequence[Path]:
+    if (wish.tasks / MARKER).exists():
+        found: Sequence[Path] = open_release(wish.tasks).task_dirs(wish.split)  # type: ignore[arg-type]
+    else:
+        found = [d for d in package_dirs(wish.tasks) if wish.split in (None, ready_task(d).task.metadata.split)]
+    if not found:
+        raise UserError(f"{wish.tasks} has no task of split {wish.split!r}: leave --split out to take all")
+    return found
+
+
+def weights_of(policy: str) -> Path:
+    """The weights directory a user named. Raises UserError."""
+    if policy in ("base", *SCRIPTS):
+        return SHIPPED_POLICY
+    if not (Path(policy) / "config.json").exists():
+        raise UserError(f"policy {policy!r}: give base, {', '.join(SCRIPTS)}, or a directory with config.json")
+    return Path(policy)
+
+
+def _plan(policy: str, directory: Path) -> Plan:
+    return plans(directory)[0] if policy == "reference" else Plan(name="no-op", kind="negative", steps=())
+
+
+async def rollout(run: Run, wish: Wish) -> list[Finished]:
+    """Run, seal and grade every attempt; what is sealed already is not run again."""
+    weights = weights_of(wish.policy)
+    book = PlanBook()
+    specs: list[tuple[EpisodeSpec, ReadyTask]] = []
+    for directory in _directories(wish):
+        ready = ready_task(directory)
+        for attempt in range(wish.attempts):
+            spec = EpisodeSpec(
+                job=run.job.name,
+                policy=wish.label,
+                task=ready.task.slug,
+                group=f"rollout.t{wish.temperature:g}",
+                attempt=attempt,
+                sampling=Sampling(temperature=wish.temperature),
+                seed=seed_of(wish.seed, ready.task.slug, attempt),
+            )
+            if wish.policy in SCRIPTS:
+                book.assign(spec, _plan(wish.policy, directory))
+            specs.append((spec, ready))
+    run.progress.stage("rollout", f"{len(specs)} episodes of {wish.label}")
+    scripted = wish.policy in SCRIPTS
+    engine: Any = ScriptedEngine(book.answer) if scripted else embedded_engine(run.recipe, weights)
+    try:
+        async with open_workplace(run.job, engine, weights, sandbox=run.recipe.options.sandbox) as opened:
+            return await runner(run, opened.place).all(specs, counted(run, len(specs)))
+    finally:
+        await engine.close()

@@ -1,0 +1,33 @@
+"""Choosing sealed episodes of a run for a dataset, with the outcome each has."""
+
+from pathlib import Path
+
+from journeyman.datasets.base import Attempt
+from journeyman.errors import UserError
+from journeyman.grading.episode import outcome_of
+from journeyman.records.grade import REPORTED
+from journeyman.store.layout import Job
+
+
+def attempts_of(root: Path, policy: str, reward_name: str = REPORTED) -> list[Attempt]:
+    """Every sealed episode of a policy with its official outcome. Raises UserError where there is none."""
+    job = Job(root)
+    found = [
+        Attempt(f"{job.name}/{job.key_of(d)}", d, outcome_of(d, job.grades_dir(job.key_of(d)), reward_name))
+        for d in job.sealed(policy)
+    ]
+    if not found:
+        known = ", ".join(sorted(p.name for p in job.episodes.glob("*"))) or "none"
+        raise UserError(f"{root} has no sealed episode of policy {policy!r}: it has {known}")
+    return found
+
+
+def groups_of(root: Path, policy: str, reward_name: str, limit: int | None = None) -> dict[str, list[Attempt]]:
+    """The same by group id (the group segment, or task/group where one name serves several tasks)."""
+    by_key: dict[tuple[str, str], list[Attempt]] = {}
+    for attempt in attempts_of(root, policy, reward_name):
+        _, _, task, group, _ = attempt.episode.split("/")
+        by_key.setdefault((group, task), []).append(attempt)
+    shared = len({group for group, _ in by_key}) < len(by_key)
+    named = {(f"{task}/{group}" if shared else group): found for (group, task), found in sorted(by_key.items())}
+    return dict(list(named.items())[:limit])

@@ -1,0 +1,127 @@
+"""The report of a run: held-out summaries, training curves, one episode token by token; a page and the same as JSON."""
+
+import platform
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import journeyman
+from journeyman.admission.release import open_release
+from journeyman.evaluation.cost import Priced
+from journeyman.evaluation.curves import training_curves
+from journeyman.evaluation.report.write import write_report
+from journeyman.evaluation.rows import EpisodeRow, read_rows
+from journeyman.evaluation.shown import show_episode
+from journeyman.evaluation.summarise import compare, summarise
+from journeyman.grading.episode import grade_path
+from journeyman.pipeline.explain import decode, ledger_lines, updates
+from journeyman.pipeline.explain_text import tokenizer_of
+from journeyman.pipeline.state import Run
+from journeyman.records.episode import Episode, Usage
+from journeyman.records.grade import REPORTED, Grade
+from journeyman.records.report import Report, ShownEpisode
+from journeyman.records.task import Task
+from journeyman.store.sealed import SealedEpisode
+from journeyman.tasks.package import load_task
+
+PASS_REWARD = 1.0
+
+
+def _facts(run: Run, tasks: dict[str, Task]) -> dict[str, str]:
+    recipe = run.recipe
+    spent = {str(line["stage"]): line for line in ledger_lines(run.job, "spent.jsonl")}
+    facts = {
+        "recipe": f"{recipe.name} {recipe.identity()[:16]}, seed {recipe.seed}",
+        "held-out tasks": f"{len(tasks)}, first seed {recipe.tasks.heldout_seed}",
+        "made with": f"journeyman {journeyman.__version__}, Python {platform.python_version()}",
+        "machine": f"{platform.machine()}, {platform.system()}",
+    }
+    for stage, line in spent.items():
+        seconds = float(str(line["seconds"]))
+        facts[f"time: {stage}"] = f"{seconds:.0f} s"
+        if "cpu_seconds_per_episode" in line:
+            cpu = float(str(line["cpu_seconds_per_episode"]))
+            facts[f"CPU outside the model: {stage}"] = f"{1000 * cpu:.1f} ms an episode"
+    return facts
+
+
+def _usage(run: Run) -> Any:
+    def of(episode: str) -> Usage | None:
+        path = run.job.episode_dir(episode.split("/", 1)[1]) / "episode.json"
+        return Episode.parse(path.read_bytes()).usage if path.exists() else None
+
+    return of
+
+
+def _shown(run: Run, rows: Sequence[EpisodeRow], tasks: dict[str, Task]) -> ShownEpisode | None:
+    """The best sampled episode of the last policy, one that used the most turns among the perfect ones."""
+    last = run.recipe.evaluation.policies[-1].partition("=")[0]
+    graded = [r for r in rows if r.spec.policy == last and r.reward is not None]
+    if not graded:
+        return None
+    best = max(graded, key=lambda r: (r.reward or 0.0, r.usage.turns, r.spec.key))
+    sealed = SealedEpisode.open(run.job.episode_dir(best.spec.key))
+    grades = run.job.grades_dir(best.spec.key)
+    grade = Grade.parse(grade_path(grades, sealed.episode.grader_digest).read_bytes())
+    policy = tokenizer_of(run.job)
+    return show_episode(sealed, grade, tasks[best.spec.task], lambda ids: decode(policy, [int(i) for i in ids]))
+
+
+def build(run: Run) -> Report:
+    """The report record of what the run has sealed and graded so far."""
+    tasks = {d.name: load_task(d, handlers=False) for d in open_release(run.release).task_dirs("heldout")}
+    policies = [name.partition("=")[0] for name in run.recipe.evaluation.policies]
+    directories = [d for policy in policies for d in run.job.sealed(policy)]
+    done = 0
+
+    def told(_row: EpisodeRow) -> None:
+        nonlocal done
+        done += 1
+        run.progress.step(done, len(directories), "read")
+
+    rows = read_rows(run.job, directories, tasks, told)
+    priced = Priced.of()
+    return Report(
+        name=run.recipe.name,
+        reward_name=REPORTED,
+        pass_reward=PASS_REWARD,
+        policies=tuple(policies),
+        arms=summarise(rows, policies, k=run.recipe.evaluation.attempts, pass_reward=PASS_REWARD, priced=priced),
+        comparisons=compare(rows, policies),
+        curves=training_curves(updates(run.job), _usage(run)),
+        sample=_shown(run, rows, tasks),
+        pricing=priced.pricing,
+        facts=_facts(run, tasks),
+    )
+
+
+def lines(report: Report) -> list[str]:
+    """The held-out result as a small table of text."""
+    found = [
+        f"{'policy':<18}{'reward':>8}{'95 % interval':>18}{'perfect':>10}{'invalid':>9}{'tokens':>8}{'graded':>12}"
+    ]
+    for arm in report.arms:
+        reward = arm.reward
+        value = "none" if reward is None else f"{reward.value:.3f}"
+        span = "" if reward is None or reward.low is None else f"[{reward.low:.3f}, {reward.high:.3f}]"
+        invalid, tokens = arm.effort.get("invalid_calls"), arm.effort.get("sampled_tokens")
+        shown = "" if invalid is None else f"{invalid.value:.2f}"
+        used = "" if tokens is None else f"{tokens.value:.0f}"
+        counts = (
+            f"{f'{arm.perfect.count}/{arm.perfect.of}':>10}{shown:>9}{used:>8}{f'{arm.graded}/{arm.attempted}':>12}"
+        )
+        found.append(f"{arm.label:<18}{value:>8}{span:>18}{counts}")
+    return found
+
+
+async def write(run: Run) -> dict[str, Any]:
+    """Write report/index.html and report/report.json. Returns the stage's figures."""
+    started = time.monotonic()
+    run.progress.stage("report", f"held-out results of {', '.join(run.recipe.evaluation.policies)}")
+    report = build(run)
+    paths = write_report(report, run.job.report)
+    for line in lines(report):
+        run.progress.say(line)
+    run.spend("report", started)
+    return {"files": [Path(p).name for p in paths]}

@@ -1,0 +1,62 @@
+"""One training or merging process outside a recipe: config written, progress shown, its last line returned."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from journeyman.errors import UserError
+from journeyman.pipeline.process import TrainingProcess
+from journeyman.pipeline.progress import Progress
+from journeyman.records.base import Record
+from journeyman.store.atomic import write_atomic
+from journeyman.store.dataset import MARKER
+
+
+def datasets_of(paths: tuple[Path, ...]) -> list[Path]:
+    """Dataset directories, or those inside the given ones, in name order. Raises UserError where there is none."""
+    found: list[Path] = []
+    for path in paths:
+        here = [path] if (path / MARKER).exists() else sorted(p.parent for p in path.glob(f"*/{MARKER}"))
+        if not here:
+            raise UserError(f"{path} holds no finished dataset ({MARKER}): type journeyman data rl RUN --out {path}")
+        found += here
+    return found
+
+
+async def process(module: str, config: Record | dict[str, Any], out: Path, progress: Progress) -> dict[str, Any]:
+    """Run `module` to its end. Returns its last line. Raises UserError and TrainingFailed as the process does."""
+    text = config.model_dump_json(indent=1) if isinstance(config, Record) else json.dumps(config, indent=1, default=str)
+    last: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="jm-train-") as directory:
+        path = Path(directory) / "config.json"
+        write_atomic(path, text.encode())
+        started = await TrainingProcess.start(module, path, out.parent / f"{out.name}.log", 1)
+        try:
+            async for line in started.lines():
+                last = line
+                if line.get("event") == "progress":
+                    progress.step(line["step"], line["total"], f"loss {line['loss']:.3f}" if "loss" in line else "")
+        finally:
+            await started.close()
+    return last
+
+
+async def learn(config: Record, batches: list[Path], out: Path, progress: Progress) -> dict[str, Any]:
+    """One optimiser step a batch. Returns the last answer."""
+    answer: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="jm-train-") as directory:
+        path = Path(directory) / "config.json"
+        write_atomic(path, config.model_dump_json(indent=1).encode())
+        learner = await TrainingProcess.start("journeyman.training.learner", path, out / "learner.log", 1)
+        try:
+            ready = await learner.next()
+            first = int(ready["step"]) + 1
+            for number, batch in enumerate(batches[first:], start=first):
+                answer = await learner.ask({"step": number, "batch": str(batch)})
+                if answer["event"] != "step":
+                    raise UserError(str(answer.get("message", answer)))
+                progress.step(number + 1, len(batches), f"version {answer['version']}")
+        finally:
+            await learner.close()
+    return answer or ready
