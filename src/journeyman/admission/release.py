@@ -42,22 +42,17 @@ def create_release(
     `task_dirs` are the candidates by the decisions' names; packages of equal content merge into the first (G-05).
     Raises UserError: `directory` exists, a package changed since its decision, or two splits share a ground truth.
     """
+    by_name = {path.name: path for path in task_dirs}
+    admitted = [a for a in admissions if a.admitted]
+    first = {a.content_digest: a for a in reversed(admitted)}
+    kept = {a.task: _unchanged(by_name, a) for a in admitted if first[a.content_digest] is a}
+    _check_splits(kept)
     try:
         directory.mkdir(parents=True)
     except FileExistsError:
         raise UserError(f"{directory} exists and releases are create-only: choose another name") from None
-    by_name = {path.name: path for path in task_dirs}
-    admitted = [a for a in admissions if a.admitted]
-    kept: dict[str, Task] = {}
-    merged: dict[str, str] = {}
-    for admission in admitted:
-        if admission.content_digest in merged:
-            continue
-        task = _unchanged(by_name, admission)
-        shutil.copytree(by_name[admission.task], directory / TASKS / admission.task)
-        merged[admission.content_digest] = admission.task
-        kept[admission.task] = task
-    _check_splits(kept)
+    for name in kept:
+        shutil.copytree(by_name[name], directory / TASKS / name)
     counts = _counts(admissions, kept, len(admitted) - len(kept))
     manifest = ReleaseManifest(
         name=directory.name,

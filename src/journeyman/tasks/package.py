@@ -178,7 +178,7 @@ def load_task(directory: Path, *, handlers: bool = True) -> Task:
     if absent := sorted(expected - set(found)):
         raise UserError(f"{directory / absent[0]} is missing from the package: make the task again")
     digest = content_digest(content_inputs(ours, contract, found))
-    if digest != ours.content_digest:
+    if digest != ours.content_digest or found["task.toml"] != task_toml(ours):
         raise UserError(f"{directory} changed after it was made (content digest {digest[:12]}): make the task again")
     if handlers:
         check_realised(contract, ours.services, str(directory))
