@@ -1,4 +1,4 @@
-"""A made-up run on disk, through the real records, store and seal: four policies whose skill is known, one broken try."""
+"""A made-up run on disk, through the real records, store and seal: four policies of known skill, one broken try."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from journeyman.records.episode import Episode, EpisodeSpec, Sampling, Usage
 from journeyman.records.grade import OPTIMISED, REPORTED, Grade, GraderIdentity
 from journeyman.records.outcome import FailureCause, StopReason
 from journeyman.records.rubric import Check, Criterion, Rubric, Verdict
-from journeyman.records.sample import MemberUpdate, Update
+from journeyman.records.sample import Update
 from journeyman.records.task import Requirement, Task, TaskMetadata
 from journeyman.records.turn import AgentRun, Segment, ToolEvent, Turn
 from journeyman.store.layout import Job
@@ -95,7 +95,15 @@ def _transcript(directory: Path, renderer: TemplateRenderer, generator: np.rando
     log = TokenLog(directory)
     system = {"role": "system", "content": "You work in /workspace. Use the tools."}
     asks = [[system, {"role": "user", "content": INSTRUCTION}]]
-    asks.append([{"role": "tool", "tool_call_id": "call_0", "content": "1\tapproved version: 7\n2\trevenue: 120\n3\tmargin: 14"}])
+    asks.append(
+        [
+            {
+                "role": "tool",
+                "tool_call_id": "call_0",
+                "content": "1\tapproved version: 7\n2\trevenue: 120\n3\tmargin: 14",
+            }
+        ]
+    )
     calls = [
         {"name": "read", "arguments": {"file_path": "notes.txt"}},
         {"name": "write", "arguments": {"file_path": "answer.txt", "content": "revenue: 120\nmargin: 14"}},
@@ -126,7 +134,9 @@ def _transcript(directory: Path, renderer: TemplateRenderer, generator: np.rando
     (directory / "runs.jsonl").write_bytes(AgentRun(run=0).canonical() + b"\n")
 
 
-def _seal_try(job: Job, spec: EpisodeSpec, task: Task, failure: FailureCause | None, drawn: np.random.Generator) -> Path:
+def _seal_try(
+    job: Job, spec: EpisodeSpec, task: Task, failure: FailureCause | None, drawn: np.random.Generator
+) -> Path:
     directory = job.episode_dir(spec.key)
     directory.mkdir(parents=True)
     policy = spec.policy
@@ -141,7 +151,9 @@ def _seal_try(job: Job, spec: EpisodeSpec, task: Task, failure: FailureCause | N
         harness_digest="h",
         engine={},
         sandbox={},
-        stop=None if failure else (StopReason.MAX_TURNS if policy == "base" and drawn.random() < 0.6 else StopReason.FINISHED),
+        stop=None
+        if failure
+        else (StopReason.MAX_TURNS if policy == "base" and drawn.random() < 0.6 else StopReason.FINISHED),
         failure=failure,
         usage=Usage(
             turns=calls + 1,
@@ -171,7 +183,9 @@ def make_run(root: Path, renderer: TemplateRenderer, *, per_type: int = 4, attem
         for temperature in (1.0, 0.0):
             for slug, task in tasks.items():
                 for attempt in range(attempts):
-                    p = 1 / (1 + math.exp(-(math.log(skill / (1 - skill)) + ease[slug] + (0.5 if temperature == 0 else 0))))
+                    p = 1 / (
+                        1 + math.exp(-(math.log(skill / (1 - skill)) + ease[slug] + (0.5 if temperature == 0 else 0)))
+                    )
                     spec = EpisodeSpec(
                         job=job.name,
                         policy=policy,
@@ -207,24 +221,31 @@ def make_run(root: Path, renderer: TemplateRenderer, *, per_type: int = 4, attem
 def made_updates(steps: int = 60, seed: int = 0) -> list[Update]:
     """A learner's ledger whose reward rises and whose entropy falls."""
     drawn = np.random.default_rng(seed)
+
+    def noisy(level: float, spread: float) -> float:
+        return level + float(drawn.normal(0, spread))
+
     made = []
     for step in range(steps):
-        level = 0.5 + 0.42 * (1 - math.exp(-step / 18))
-        groups = {}
-        for group in range(6):
-            raws = np.clip(drawn.normal(level, 0.25, 8), -1, 1)
-            groups[f"g{step}-{group}"] = tuple(
-                MemberUpdate(
-                    episode=f"job/rl/task-{group}/g{step}/{i}.0",
-                    raw=float(r),
-                    shaping={"invalid": 0.02},
-                    shaped=float(r) - 0.02 * math.exp(-step / 10),
-                    advantage=float(r - raws.mean()),
-                    samples=(),
-                    versions=(max(0, step - int(drawn.integers(0, 3))), step),
-                )
-                for i, r in enumerate(raws)
-            )
+        fade = math.exp(-step / 18)
+        reward = noisy(0.92 - 0.42 * fade, 0.03)
+        metrics = {
+            "reward": reward,
+            "shaped": reward - 0.02 * fade,
+            "sampled_tokens": noisy(260 + 60 * fade, 4),
+            "turns": noisy(5 + 2 * fade, 0.08),
+            "invalid_calls": max(0.0, noisy(0.8 * fade, 0.03)),
+            "entropy": noisy(0.05 + 0.42 * fade, 0.01),
+            "ratio_mean": noisy(1.0, 0.003),
+            "ratio_max": abs(noisy(2.2, 0.4)),
+            "clip_fraction": abs(noisy(0.012, 0.004)),
+            "ess": min(1.0, noisy(0.97, 0.01)),
+            "staleness_mean": abs(noisy(1.1, 0.2)),
+            "gradient_norm": abs(noisy(0.8, 0.2)),
+            "a_metric_nobody_shows": 1.0,
+        }
+        if step == 3:
+            del metrics["entropy"]  # no token was trained
         made.append(
             Update(
                 step=step,
@@ -232,21 +253,9 @@ def made_updates(steps: int = 60, seed: int = 0) -> list[Update]:
                 reward_name=OPTIMISED,
                 version_before=step,
                 version_after=step + 1,
-                groups=groups,
+                groups={},
                 tokens=13_000,
-                metrics={
-                    "entropy": 0.42 * math.exp(-step / 30) + 0.05 + float(drawn.normal(0, 0.01)),
-                    "ratio_mean": 1 + float(drawn.normal(0, 0.004)),
-                    "clip_fraction": abs(float(drawn.normal(0.012, 0.004))),
-                    "grad_norm": abs(float(drawn.normal(0.8, 0.2))),
-                },
+                metrics=metrics,
             )
         )
     return made
-
-
-def made_usage(episode: str) -> Usage:
-    """Usage that improves with the step in the episode's group."""
-    step = int(episode.split("/")[3].split("-")[0][1:])
-    fade = math.exp(-step / 15)
-    return Usage(turns=int(6 + 2 * fade), sampled_tokens=int(260 + 60 * fade + step % 7), invalid_calls=int(1.9 * fade))

@@ -10,7 +10,7 @@ from journeyman.models.prices import Price, PriceTable
 from journeyman.records.report import Pricing
 
 PROXY = "hosted-8b-proxy"
-"""Nobody sells a model as small as ours: it is priced as the cheapest hosted 8 B model, which overstates its cost."""
+PROXY_NOTE = "Nobody sells a model this small; a hosted 8 B model stands in for it and overstates its cost."
 
 
 @cache
@@ -53,4 +53,5 @@ class Priced:
             cache_read_usd=None if cached is None else float(cached),
             output_usd=float(self.price.output_usd),
             source=self.price.source,
+            note=PROXY_NOTE if self.price.model == PROXY else "",
         )

@@ -139,6 +139,7 @@ class Pricing(Record):
     cache_read_usd: float | None  # None: cached tokens cost the input rate
     output_usd: float
     source: str = ""
+    note: str = ""  # what a reader should know about the choice
 
 
 class Report(Record):

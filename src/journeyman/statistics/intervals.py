@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -58,6 +59,7 @@ def t_cdf(t: float, degrees: float) -> float:
     return 1.0 - tail if t > 0 else tail
 
 
+@lru_cache(maxsize=4096)
 def t_quantile(p: float, degrees: float) -> float:
     """The t with t_cdf(t) = p, by bisection. Raises ValueError for p outside (0, 1) or no degree of freedom."""
     if not 0.0 < p < 1.0 or degrees <= 0:
@@ -67,7 +69,7 @@ def t_quantile(p: float, degrees: float) -> float:
     low, high = 0.0, 1.0
     while t_cdf(high, degrees) < p:
         high *= 2.0
-    for _ in range(200):
+    for _ in range(80):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if t_cdf(middle, degrees) < p else (low, middle)
     return 0.5 * (low + high)

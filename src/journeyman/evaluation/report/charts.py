@@ -1,9 +1,10 @@
 """Charts as inline SVG that stretch with the page without stretching their text: x in per cent, y in pixels."""
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from journeyman.evaluation.report.format import compact, number, policy_title, sampling_title, span
+from journeyman.evaluation.report.format import compact, number, policy_title, sampling_title, signed, span
 from journeyman.records.report import Comparison, Curve, Interval
 
 Points = Mapping[tuple[str, float], Interval]  # (policy, temperature) -> mean
@@ -17,19 +18,25 @@ def colour(policies: Sequence[str], policy: str) -> str:
 def ladder(policies: Sequence[str], temperatures: Sequence[float], points: Points, height: int) -> str:
     """Policies left to right, reward upwards from 0 to 1: filled dots at the warmest temperature, open ones below."""
     shown = [p for p in policies if any((p, t) in points for t in temperatures)]
-    top, bottom = 14, height - 30
+    top, bottom = 20, height - 30
     parts = []
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = bottom - tick * (bottom - top)
         parts.append(f'<line class="gridline" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>')
         if tick in (0.0, 0.5, 1.0):
             parts.append(f'<text x="0" y="{y - 4:.1f}">{tick:g}</text>')
+    layers: dict[str, list[str]] = {
+        "joints": [],
+        "marks": [],
+        "values": [],
+    }  # values last, so that nothing crosses them
     for order, temperature in enumerate(temperatures):
-        offset = (order - (len(temperatures) - 1) / 2) * 20
-        parts.append(f'<g transform="translate({offset:.0f} 0)">')
-        parts += _joints(shown, temperature, points, top, bottom, greedy=order > 0)
-        parts += _marks(shown, policies, temperature, points, (top, bottom), order)
-        parts.append("</g>")
+        shift = f'<g transform="translate({(order - (len(temperatures) - 1) / 2) * 20:.0f} 0)">'
+        joints = _joints(shown, temperature, points, top, bottom, greedy=order > 0)
+        marks, values = _marks(shown, policies, temperature, points, (top, bottom), order)
+        for name, drawn in (("joints", joints), ("marks", marks), ("values", values)):
+            layers[name].append(shift + "".join(drawn) + "</g>")
+    parts += [group for drawn in layers.values() for group in drawn]
     for position, policy in enumerate(shown):
         parts.append(f'<text class="name" x="{_x(position, shown)}" y="{height - 8}" text-anchor="middle">')
         parts.append(f"{policy_title(policy)}</text>")
@@ -64,10 +71,10 @@ def _marks(
     points: Points,
     frame: tuple[int, int],
     order: int,
-) -> list[str]:
-    """Interval, dot and value of every policy at one temperature."""
+) -> tuple[list[str], list[str]]:
+    """(intervals and dots, values) of every policy at one temperature."""
     top, bottom = frame
-    parts = []
+    marks, values = [], []
     for position, policy in enumerate(shown):
         interval = points.get((policy, temperature))
         if interval is None:
@@ -79,44 +86,59 @@ def _marks(
         )
         if interval.low is not None and interval.high is not None:
             ends = [bottom - min(max(v, 0.0), 1.0) * (bottom - top) for v in (interval.low, interval.high)]
-            parts.append(
+            marks.append(
                 f'<line class="whisker" stroke="{hue}" x1="{x}" x2="{x}" y1="{ends[0]:.1f}" y2="{ends[1]:.1f}"/>'
             )
-        fill = hue if order == 0 else "var(--card)"
-        parts.append(
-            f'<circle cx="{x}" cy="{y:.1f}" r="5.5" fill="{fill}" stroke="{hue}" stroke-width="2">'
-            f"<title>{escape(title)}</title></circle>"
-        )
+        marks.append(_dot(x, y, hue, filled=order == 0, title=title))
         anchor, shift = ("end", -11) if order == 0 else ("start", 11)
-        parts.append(
-            f'<text class="value" x="{x}" y="{y + 4:.1f}" dx="{shift}" text-anchor="{anchor}">'
+        kind = "value second" if order else "value"
+        values.append(
+            f'<text class="{kind}" x="{x}" y="{y + 4:.1f}" dx="{shift}" text-anchor="{anchor}">'
             f"{number(interval.value)}</text>"
         )
-    return parts
+    return marks, values
+
+
+def _dot(x: str, y: float, hue: str, *, filled: bool, title: str = "") -> str:
+    fill = hue if filled else "var(--card)"
+    inside = f"<title>{escape(title)}</title>" if title else ""
+    return f'<circle cx="{x}" cy="{y:.1f}" r="5.5" fill="{fill}" stroke="{hue}" stroke-width="2">{inside}</circle>'
 
 
 def forest_axis(comparisons: Sequence[Comparison]) -> float:
-    """Half-width of a shared, symmetric axis, rounded up to a tenth."""
+    """Half-width of a shared, symmetric axis, rounded up to a fifth."""
     ends = [
         abs(v) for c in comparisons for v in (c.difference.low, c.difference.high, c.difference.value) if v is not None
     ]
-    return max(0.1, -(-max(ends, default=0.1) * 10 // 1) / 10)
+    return max(0.2, 2 * math.ceil(max(ends, default=0.0) * 5) / 10)
 
 
-def forest_bar(comparison: Comparison, half: float, hue: str) -> str:
-    """One paired difference on an axis from -half to +half."""
+def _along(value: float, half: float) -> str:
+    """Where a difference lies on an axis from -half to +half."""
+    return f"{50 + 48 * min(max(value / half, -1.0), 1.0):.2f}%"
 
-    def x(value: float) -> str:
-        return f"{50 + 48 * min(max(value / half, -1.0), 1.0):.2f}%"
 
-    d = comparison.difference
-    parts = [
-        '<line class="gridline" x1="2%" x2="98%" y1="14" y2="14"/><line class="zero" x1="50%" x2="50%" y1="2" y2="26"/>'
-    ]
-    if d.low is not None and d.high is not None:
-        parts.append(f'<line class="whisker" stroke="{hue}" x1="{x(d.low)}" x2="{x(d.high)}" y1="14" y2="14"/>')
-    parts.append(f'<circle cx="{x(d.value)}" cy="14" r="5.5" fill="{hue}"/>')
-    return f'<svg height="28" aria-hidden="true">{"".join(parts)}</svg>'
+def forest_bar(comparisons: Sequence[Comparison], half: float, hue: str) -> str:
+    """Paired differences on one axis, one line each: the first filled, the others open."""
+    height = 10 + 18 * len(comparisons)
+    parts = [f'<line class="zero" x1="50%" x2="50%" y1="-7" y2="{height + 7}"/>']
+    for order, comparison in enumerate(comparisons):
+        d, y = comparison.difference, 14 + 18 * order
+        parts.append(f'<line class="gridline" x1="2%" x2="98%" y1="{y}" y2="{y}"/>')
+        if d.low is not None and d.high is not None:
+            ends = f'x1="{_along(d.low, half)}" x2="{_along(d.high, half)}"'
+            parts.append(f'<line class="whisker" stroke="{hue}" {ends} y1="{y}" y2="{y}"/>')
+        parts.append(_dot(_along(d.value, half), y, hue, filled=order == 0))
+    return f'<svg height="{height}" aria-hidden="true">{"".join(parts)}</svg>'
+
+
+def forest_scale(half: float) -> str:
+    """The axis under a forest."""
+    ticks = "".join(
+        f'<text x="{_along(v, half)}" y="12" text-anchor="middle">{signed(v, 1) if v else "0"}</text>'
+        for v in (-half, -half / 2, 0.0, half / 2, half)
+    )
+    return f'<svg height="16" aria-hidden="true">{ticks}</svg>'
 
 
 def _smoothed(values: Sequence[float], half: int) -> list[float]:

@@ -2,68 +2,74 @@
 
 from html import escape
 
-from journeyman.evaluation.report.charts import colour, forest_axis, forest_bar, ladder
+from journeyman.evaluation.report.charts import colour, forest_axis, forest_bar, forest_scale, ladder
 from journeyman.evaluation.report.format import policy_title, sampling_title, signed, type_title
-from journeyman.evaluation.report.headline import best_and_before, key, points
+from journeyman.evaluation.report.headline import best_and_before, find_comparison, key, points
 from journeyman.records.report import Comparison, Report
 
 
-def _steps(report: Report) -> list[tuple[str, str]]:
+def _pairs(report: Report) -> list[tuple[str, str]]:
     """(policy, baseline): each policy against the one before it."""
     return list(zip(report.policies[1:], report.policies[:-1], strict=True))
 
 
-def _row(report: Report, label: str, comparison: Comparison, half: float, *, total: bool) -> str:
-    d = comparison.difference
-    hue = colour(report.policies, comparison.policy)
-    said = comparison.verdict if d.low is not None else f"no ranking, n = {d.n}"
-    title = "" if d.low is None or d.high is None else f"95 % interval {signed(d.low)} to {signed(d.high)}, {d.n} tasks"
+def _compared(report: Report, policy: str, baseline: str, scope: str) -> list[Comparison]:
+    """The comparison at each temperature, warmest first."""
+    found = (find_comparison(report, policy, baseline, t, scope) for t in report.temperatures)
+    return [comparison for comparison in found if comparison is not None]
+
+
+def _row(report: Report, label: str, compared: list[Comparison], half: float, *, total: bool) -> str:
+    hue = colour(report.policies, compared[0].policy)
+    said = "".join(f"<div>{_said(comparison)}</div>" for comparison in compared)
     return (
-        f'<div class="row{" sum" if total else ""}" title="{title}"><div>{label}</div>'
-        f'{forest_bar(comparison, half, hue)}<div class="says"><b>{signed(d.value)}</b> {said}</div></div>'
+        f'<div class="row{" sum" if total else ""}"><div>{label}</div>'
+        f'{forest_bar(compared, half, hue)}<div class="says">{said}</div></div>'
+    )
+
+
+def _said(comparison: Comparison) -> str:
+    d = comparison.difference
+    how = sampling_title(comparison.temperature)
+    if d.low is None or d.high is None:
+        return f"{how} <b>{signed(d.value)}</b> no ranking, n = {d.n}"
+    title = f"95 % interval {signed(d.low, 3)} to {signed(d.high, 3)} over {d.n} tasks"
+    return f'<span title="{title}">{how} <b>{signed(d.value)}</b> {comparison.verdict}</span>'
+
+
+def _forest(report: Report, rows: list[tuple[str, list[Comparison], bool]], half: float) -> str:
+    body = "".join(_row(report, label, compared, half, total=total) for label, compared, total in rows)
+    return (
+        f'<div class="card forest">{body}<div class="row scale"><div></div>{forest_scale(half)}<div></div></div></div>'
     )
 
 
 def differences_section(report: Report) -> str:
-    """Each policy against the one before it, and the best against SFT by environment type."""
-    steps = [c for c in report.comparisons if c.scope == "all" and (c.policy, c.baseline) in _steps(report)]
-    pair = best_and_before(report)
-    by_type = [
-        c
-        for c in report.comparisons
-        if pair is not None
-        and (c.policy, c.baseline) == (pair[0].policy, pair[1].policy)
-        and c.temperature == pair[0].temperature
+    """Each policy against the one before it, and RL against SFT (or the best against its baseline) by type."""
+    steps = [
+        (f"{policy_title(policy)} against {policy_title(baseline)}", compared, False)
+        for policy, baseline in _pairs(report)
+        if (compared := _compared(report, policy, baseline, "all"))
     ]
-    if not steps:
+    best = best_and_before(report)
+    if not steps or best is None:
         return ""
-    half = forest_axis([*steps, *by_type])
-    rows = "".join(
-        _row(
-            report,
-            f"{policy_title(c.policy)} against {policy_title(c.baseline)}"
-            f'<span class="tag">{sampling_title(c.temperature)}</span>',
-            c,
-            half,
-            total=False,
-        )
-        for c in steps
-    )
-    body = (
+    policy, baseline = ("rl", "sft") if {"rl", "sft"} <= set(report.policies) else (best[0].policy, best[1].policy)
+    kinds = sorted({kind for arm in report.arms for kind in arm.types})
+    by_type = [
+        ("All types" if scope == "all" else type_title(scope), compared, scope == "all")
+        for scope in ["all", *kinds]
+        if (compared := _compared(report, policy, baseline, scope))
+    ]
+    half = forest_axis([c for _, compared, _ in [*steps, *by_type] for c in compared])
+    intro = (
         "<p>Differences in mean reward, paired by task, with 95 % intervals. An interval wholly to the right of the "
         "line is better; one that touches it shows no difference.</p>"
-        f'<div class="card forest">{rows}</div>'
     )
-    if by_type and pair is not None:
-        inner = "".join(
-            _row(report, "All types" if c.scope == "all" else type_title(c.scope), c, half, total=c.scope == "all")
-            for c in by_type
-        )
-        body += (
-            f'<h3 class="group">{policy_title(pair[0].policy)} against {policy_title(pair[1].policy)} by environment '
-            f"type, {sampling_title(pair[0].temperature)}</h3>"
-            f'<div class="card forest">{inner}</div>'
-        )
+    body = intro + _forest(report, steps, half)
+    if by_type:
+        body += f'<h3 class="group">{policy_title(policy)} against {policy_title(baseline)} by environment type</h3>'
+        body += _forest(report, by_type, half)
     return body
 
 

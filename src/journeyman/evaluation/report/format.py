@@ -67,12 +67,17 @@ def type_title(name: str) -> str:
     """`finance.board_forecast` as "Board forecast (finance)"."""
     domain, _, kind = name.partition(".")
     words = (kind or domain).replace("_", " ").replace("-", " ")
-    return escape(words[:1].upper() + words[1:] + (f" ({domain})" if kind else ""))
+    return escape(sentence(words) + (f" ({domain})" if kind else ""))
 
 
 def policy_title(name: str) -> str:
     """Names that are abbreviations in capitals, others as they are."""
     return escape(name.upper() if name in ("sft", "rl") else name)
+
+
+def sentence(text: str) -> str:
+    """With a capital first letter, the rest as it is."""
+    return text[:1].upper() + text[1:]
 
 
 def sampling_title(temperature: float) -> str:

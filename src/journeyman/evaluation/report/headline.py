@@ -3,7 +3,7 @@
 from html import escape
 
 from journeyman.evaluation.report.charts import colour, ladder
-from journeyman.evaluation.report.format import number, percent, policy_title, sampling_title
+from journeyman.evaluation.report.format import number, percent, policy_title, sampling_title, sentence
 from journeyman.records.report import Arm, Comparison, Interval, Report
 
 
@@ -37,7 +37,9 @@ def finding(report: Report) -> str:
     best, arms = pair[0], rewarded(report, pair[0].temperature)
     first, first_reward = arms[0]
     if best is first or best.reward is None:
-        return f"{policy_title(first.policy).capitalize()} earns {number(first_reward.value)} on held-out tasks."
+        if len(arms) > 1:
+            return f"No policy earned more than {policy_title(first.policy)}: {number(first_reward.value)}."
+        return f"{sentence(policy_title(first.policy))} earns {number(first_reward.value)} on held-out tasks."
     compared = find_comparison(report, best.policy, first.policy, best.temperature, "all")
     span = f"from {number(first_reward.value)} to {number(best.reward.value)}"
     if compared is not None and compared.verdict == "better":
@@ -49,12 +51,13 @@ def lede(report: Report) -> str:
     """What was measured, in two sentences."""
     types = {name for arm in report.arms for name in arm.types}
     tasks = max((sum(t.tasks for t in arm.types.values()) for arm in report.arms), default=0)
-    told = ", ".join(policy_title(p) for p in report.policies)
+    names = [policy_title(p) for p in report.policies]
+    told = " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
     how = " and ".join("greedily" if t == 0 else f"at temperature {t:g}" for t in report.temperatures)
     graded, attempted = (sum(getattr(arm, name) for arm in report.arms) for name in ("graded", "attempted"))
     kinds = f"{len(types)} environment type{'s' * (len(types) != 1)}"
     return (
-        f"{told} on {tasks} held-out tasks of {kinds}, sampled {how}. {graded:,} of {attempted:,} attempts were "
+        f"{sentence(told)} on {tasks} held-out tasks of {kinds}, sampled {how}. {graded:,} of {attempted:,} attempts were "
         f"graded; reward is <i>{escape(report.reward_name)}</i>, from 0 to 1."
     )
 

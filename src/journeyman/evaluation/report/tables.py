@@ -17,7 +17,7 @@ from journeyman.evaluation.report.format import (
 from journeyman.records.report import Arm, CriterionResult, Interval, Pricing, Report
 
 STOPS = {
-    "finished": ("finished", "var(--p3)"),
+    "finished": ("finished", "var(--calm)"),
     "max_turns": ("turn cap", "var(--p5)"),
     "context_full": ("context full", "var(--p2)"),
     "token_budget": ("token budget", "var(--p4)"),
@@ -119,7 +119,7 @@ def _pricing_note(pricing: Pricing) -> str:
     return (
         f'<p class="note">Cost is measured usage times rates of {escape(pricing.as_of)}, priced as '
         f"{escape(pricing.priced_as)} ({escape(pricing.provider)}): {pricing.input_usd:g} USD per million input "
-        f"tokens, {cached} for cached ones, {pricing.output_usd:g} USD output.</p>"
+        f"tokens, {cached} for cached ones, {pricing.output_usd:g} USD for output. {escape(pricing.note)}</p>"
     )
 
 

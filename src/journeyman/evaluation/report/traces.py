@@ -7,7 +7,7 @@ from journeyman.evaluation.report.format import compact, number, type_title
 from journeyman.records.report import Curve, Report, ShownEpisode, ShownToken, ShownVerdict
 
 PANELS = (
-    ("reward", "Reward of the episodes trained on"),
+    ("reward", "Reward of the sampled episodes"),
     ("behaviour", "Behaviour"),
     ("optimiser", "Optimiser"),
 )
@@ -18,7 +18,7 @@ def training_section(report: Report) -> str:
     """Small charts of everything the learner recorded."""
     if not report.curves:
         return ""
-    steps = max(curve.steps[-1] for curve in report.curves)
+    steps = len({step for curve in report.curves for step in curve.steps})
     body = f"<p>{steps} optimiser steps. Faint: each step as recorded; strong: its moving mean.</p>"
     for panel, title in PANELS:
         curves = [curve for curve in report.curves if curve.panel == panel]
@@ -69,7 +69,7 @@ def _context(text: str) -> str:
 def _token(token: ShownToken) -> str:
     if token.logprob is None:
         return f"<span>{escape(token.text)}</span>"
-    strength = min(0.75, -token.logprob / 4.0)
+    strength = min(0.75, -token.logprob / 3.0)
     alpha = f' style="--a:{strength:.2f}"' if strength >= 0.01 else ""
     return f'<span title="log-prob {token.logprob:.2f}"{alpha}>{escape(token.text)}</span>'
 
