@@ -57,8 +57,8 @@ def lede(report: Report) -> str:
     graded, attempted = (sum(getattr(arm, name) for arm in report.arms) for name in ("graded", "attempted"))
     kinds = f"{len(types)} environment type{'s' * (len(types) != 1)}"
     return (
-        f"{sentence(told)} on {tasks} held-out tasks of {kinds}, sampled {how}. {graded:,} of {attempted:,} attempts were "
-        f"graded; reward is <i>{escape(report.reward_name)}</i>, from 0 to 1."
+        f"{sentence(told)} on {tasks} held-out tasks of {kinds}, sampled {how}. {graded:,} of {attempted:,} attempts "
+        f"were graded; reward is <i>{escape(report.reward_name)}</i>, from 0 to 1."
     )
 
 
