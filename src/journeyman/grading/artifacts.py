@@ -21,7 +21,7 @@ from journeyman.grading.text import (
     value_matches,
 )
 from journeyman.office.rendered import Rendered
-from journeyman.records.base import Record
+from journeyman.records.base import Record, sha256_hex
 
 Scalar = str | int | float | bool | None
 Value = Scalar | tuple[Scalar, ...]
@@ -172,9 +172,10 @@ def cell_equals(evidence: SealedEvidence, args: CellEquals) -> Finding:
 
 def source_unchanged(evidence: SealedEvidence, args: SourceUnchanged) -> Finding:
     """MET iff the world has the file and its final bytes are the initial ones."""
-    before, after = evidence.initial(args.path), evidence.file(args.path)
+    before, after = evidence.initial_sha256(args.path), evidence.file(args.path)
     if before is None:
         return Finding(False, f"{args.path}: not a file of the world")
     if after is None:
         return Finding(False, f"{args.path}: deleted")
-    return Finding(before == after, f"{args.path}: {'unchanged' if before == after else 'changed'}")
+    same = before == sha256_hex(after)
+    return Finding(same, f"{args.path}: {'unchanged' if same else 'changed'}")

@@ -11,6 +11,7 @@ from typing import Any
 from journeyman.errors import UserError
 from journeyman.office.render import render
 from journeyman.office.rendered import Rendered
+from journeyman.records.base import sha256_hex
 from journeyman.records.turn import ToolEvent
 from journeyman.services.base import LedgerEntry
 from journeyman.store.sealed import SealedEpisode
@@ -20,7 +21,10 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class SealedEvidence:
-    """One episode's evidence. `base` is the task's public workspace; `written` overlays it; `deleted` hides from it."""
+    """One episode's evidence. `base` is the task's public workspace; `written` overlays it; `deleted` hides from it.
+
+    Where the world's own files are not at hand (a verifier image), `base` is None and `initial` says their sha256.
+    """
 
     episode: str
     seal_digest: str
@@ -30,6 +34,7 @@ class SealedEvidence:
     state: Mapping[str, Mapping[str, Rows]] = field(default_factory=dict)
     ledger: tuple[LedgerEntry, ...] = ()
     dispatch: tuple[ToolEvent, ...] = ()
+    initial: Mapping[str, str] = field(default_factory=dict)
     _bytes: dict[str, bytes | None] = field(default_factory=dict, repr=False)
     _rendered: dict[str, Rendered | None] = field(default_factory=dict, repr=False)
 
@@ -54,15 +59,22 @@ class SealedEvidence:
             self._bytes[relative] = self._read(relative)
         return self._bytes[relative]
 
-    def initial(self, path: str) -> bytes | None:
-        """The task's own content of a workspace file, whatever the episode did to it."""
-        found = None if self.base is None else self.base / workspace_path(path)
+    def initial_sha256(self, path: str) -> str | None:
+        """Digest of the task's own content of a file, whatever the episode did to it; None: no file of the world."""
+        relative = workspace_path(path)
+        if self.base is None:
+            return self.initial.get(relative)
+        data = self._below_base(relative)
+        return None if data is None else sha256_hex(data)
+
+    def _below_base(self, relative: str) -> bytes | None:
+        found = None if self.base is None else self.base / relative
         return found.read_bytes() if found is not None and found.is_file() else None
 
     def _read(self, relative: str) -> bytes | None:
         if (written := self.written.get(relative)) is not None:
             return written if isinstance(written, bytes) else written.read_bytes()
-        return None if relative in self.deleted else self.initial(relative)
+        return None if relative in self.deleted else self._below_base(relative)
 
     def rendered(self, path: str) -> Rendered | None:
         """The file as text, rows and cells; None where there is none (a damaged file is empty text and a warning)."""

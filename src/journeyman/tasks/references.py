@@ -33,6 +33,12 @@ def _arguments(check: Check) -> Iterator[tuple[str, Mapping[str, Any]]]:
                     pending.append((kind, plain))
 
 
+def checked_services(rubric: Rubric) -> frozenset[str]:
+    """Services whose final state or ledger some criterion looks at."""
+    checks = [c.decide for c in rubric.criteria if isinstance(c.decide, Check)]
+    return frozenset(str(args["service"]) for check in checks for _, args in _arguments(check) if "service" in args)
+
+
 def _paths_of(criterion: Criterion) -> Iterator[str]:
     if isinstance(criterion.decide, Judged):
         yield from criterion.decide.deliverables
