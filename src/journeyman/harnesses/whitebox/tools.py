@@ -1,6 +1,6 @@
 """Executes one tool call: at most one round trip to the sandbox or the services, and text for the policy.
 
-Invariant: what the policy got wrong comes back as an observation marked as error; what is ours raises its layer's Failure.
+Invariant: what the policy got wrong is an observation marked as error; what is ours raises the Failure of its layer.
 """
 
 import json
