@@ -103,11 +103,15 @@ class Gateway:
                 self._socket.unlink(missing_ok=True)
 
     def open(self, spec: EpisodeSpec, directory: Path, context_tokens: int) -> Slot:
-        """A slot that records the episode into `directory`. Raises CaptureFailure where that holds turns already."""
+        """A slot that records the episode into `directory`; the window is the engine's own where that is smaller.
+
+        Raises CaptureFailure where the directory holds turns already.
+        """
         if self._runner is None:
             raise CaptureFailure("gateway_down", "the gateway is not running")
         key = f"jm-{secrets.token_urlsafe(32)}"
-        terms = Terms(self.engine, self.renderer, context_tokens, self._linger, self._engine_seconds)
+        window = min(context_tokens, self.engine.identity.context_tokens or context_tokens)
+        terms = Terms(self.engine, self.renderer, window, self._linger, self._engine_seconds)
         slot = Slot(spec, Recorder(directory), terms, self.url, key, self._forget)
         self._slots[key] = slot
         return slot
