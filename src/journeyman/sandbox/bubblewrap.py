@@ -21,13 +21,14 @@ from journeyman.sandbox.channel import Channel
 from journeyman.sandbox.detect import Readiness, detect
 from journeyman.sandbox.launcher import Exit, Launcher, Started, Where
 from journeyman.sandbox.limits import BoxLimits, LimitSetter
+from journeyman.sandbox.packages import PLACE, office_packages
 from journeyman.sandbox.reach import Reach, traversable
-from journeyman.sandbox.rootfs import ENVIRONMENT, base_argv, copy_binary, uid_range, unlock, write_etc
+from journeyman.sandbox.rootfs import ENVIRONMENT, base_argv, copy_binary, kill_if_stopped, uid_range, unlock, write_etc
 
 START_SECONDS = 30.0
 KILL_SECONDS = 10.0
 END_SECONDS = 5.0
-KILLED_CODE = 128 + 9
+SIGNAL_CODES = 128  # exit codes above it name the signal that killed an executor
 EXECUTOR_KILLED = "every process of the sandbox was killed; files read before must be read again to change them"
 
 
@@ -60,14 +61,19 @@ class BubblewrapBox:
         try:
             return await self.channel.call(op, args, timeout_seconds)
         except SandboxFailure as failure:
-            if failure.cause == "box_lost" and await self._revive():
+            if await self._replace_executor(failure):
                 return {"error": EXECUTOR_KILLED}
-            raise SandboxFailure(failure.cause, f"{failure.detail} {self._last_words()}".strip()) from failure
+            cause = "box_lost" if failure.cause == "executor_gone" else failure.cause
+            raise SandboxFailure(cause, f"{failure.detail} {self._last_words()}".strip()) from failure
 
-    async def _revive(self) -> bool:
-        """Another executor, if the last one was killed and the box still stands. Raises SandboxFailure."""
+    async def _replace_executor(self, failure: SandboxFailure) -> bool:
+        """Another executor, if the last one was killed or stopped and the box still stands. Raises SandboxFailure."""
+        if failure.cause == "executor_silent":
+            kill_if_stopped(self.started.executor)
+        elif failure.cause != "executor_gone":
+            return False
         ended = await _within(self.started.executor_exit, END_SECONDS)
-        if self._closed or ended is None or ended.code != KILLED_CODE or self.started.box_exit.done():
+        if self._closed or ended is None or ended.code <= SIGNAL_CODES or self.started.box_exit.done():
             return False
         self.cpu_seconds += ended.cpu_seconds
         self.channel.close()
@@ -162,8 +168,7 @@ class BubblewrapProvider:
         limits = BoxLimits([], [], ())
         try:
             limits = self._limits.prepare(spec.limits, own_uid=bool(ids))
-            argv, layers = await self._command(spec, directory, uid, ids)
-            where = Where("/workspace", {**ENVIRONMENT, **spec.environment}, secrets.token_hex(8))
+            argv, layers, where = await self._command(spec, directory, uid, ids)
             started = await self._launcher.box(argv, ids, limits.rlimits, limits.join, where)
         except BaseException as error:
             self._clear(directory, uid, limits)
@@ -183,8 +188,8 @@ class BubblewrapProvider:
 
     async def _command(
         self, spec: SandboxSpec, directory: Path, uid: int, ids: tuple[int, int] | None
-    ) -> tuple[list[str], tuple[Path, ...]]:
-        """The box's argv and its lower layers as this uid sees them; makes the box's directory."""
+    ) -> tuple[list[str], tuple[Path, ...], Where]:
+        """The box's argv, its lower layers as this uid sees them, what runs there; makes the box's directory."""
         for part in (directory, directory / "upper", directory / "work"):
             part.mkdir(mode=0o700)
             if ids is not None:
@@ -196,17 +201,25 @@ class BubblewrapProvider:
         for layer in layers:
             argv += ["--overlay-src", str(layer)]
         argv += ["--overlay", str(directory / "upper"), str(directory / "work"), "/workspace"]
-        for inside, path in spec.read_only.items():
+        read_only, environment = dict(spec.read_only), {**ENVIRONMENT, **spec.environment}
+        if "office" in spec.capabilities:
+            read_only.update(office_packages())
+            environment.setdefault("PYTHONPATH", PLACE)
+        for inside, path in read_only.items():
             argv += ["--ro-bind", str(await self._reach.tree(path)), inside]
         for inside, path in spec.sockets.items():
             argv += ["--bind", str(self._reach.socket(path.resolve(), directory, ids)), inside]
         argv += ["--remount-ro", "/"]
-        return argv, layers
+        return argv, layers, Where("/workspace", environment, secrets.token_hex(8))
 
     def _identity(self, uid: int) -> SandboxIdentity:
         notes = [] if self._uids else ["caller's own uid"]
         notes.append("rlimits instead of cgroups" if self._limits.kind == "rlimits" else self._limits.kind)
         return SandboxIdentity(kind="bubblewrap", version=self._readiness.version, uid=uid, notes=tuple(notes))
+
+    def cpu_seconds(self) -> float:
+        """CPU that boxes which have ended, and the process that starts them, have used so far."""
+        return self._launcher.cpu_seconds()
 
     async def another_executor(self, box: int, where: Where) -> Started:
         """An executor for a running box that lost its own. Raises SandboxFailure."""

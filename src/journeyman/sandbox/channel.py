@@ -49,7 +49,7 @@ class Channel:
             raise SandboxFailure("executor_silent", f"no reply within {timeout_seconds:.0f} s") from None
         except (OSError, EOFError, wire.WireError) as error:
             lost = str(error) or type(error).__name__
-            raise SandboxFailure("box_lost", lost) from error
+            raise SandboxFailure("executor_gone", lost) from error
         finally:
             self._lost = lost
         return answer

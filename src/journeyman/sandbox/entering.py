@@ -11,10 +11,9 @@ import resource
 NAMESPACES = {"user": 0x10000000, "mnt": 0x20000, "uts": 0x4000000, "ipc": 0x8000000, "pid": 0x20000000}
 NAMESPACES |= {"net": 0x40000000, "cgroup": 0x2000000}
 CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 4096, 16384, 1 << 18
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 24, 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 CAPABILITY_VERSION_3 = 0x20080522
-SIGKILL = 9
 
 libc = ctypes.CDLL(None, use_errno=True)
 _private: list[bool] = []
@@ -69,6 +68,11 @@ def enter(init: int, ids: "tuple[int, int] | None", keep: int) -> None:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         os._exit(128 - code if code < 0 else code)
     drop_capabilities()
+
+
+def adopt() -> None:
+    """Become the parent of what our descendants leave behind, so that it can be reaped."""
+    _check(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl subreaper")
 
 
 def drop_capabilities() -> None:

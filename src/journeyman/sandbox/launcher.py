@@ -52,6 +52,7 @@ class Launcher:
         self._ids = itertools.count(1)
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._exits: dict[int, asyncio.Future[Exit]] = {}
+        self._ended_cpu_seconds = 0.0
 
     async def __aenter__(self) -> Self:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -98,9 +99,11 @@ class Launcher:
                 return
             kind, ident, *rest = marshal.loads(data)
             if kind == "exit":
+                ended = Exit(*rest)
+                self._ended_cpu_seconds += ended.cpu_seconds
                 future = self._exits.pop(ident)
                 if not future.done():
-                    future.set_result(Exit(*rest))
+                    future.set_result(ended)
             else:
                 if kind == "started":  # the exits go along: one may be told before the caller wakes up
                     rest += [self._exits.setdefault(pid, self._loop.create_future()) if pid else None for pid in rest]
@@ -158,6 +161,14 @@ class Launcher:
             theirs.close()
         ours.setblocking(False)
         return Started(box, executor, ours, box_exit or executor_exit, executor_exit)
+
+    def cpu_seconds(self) -> float:
+        """CPU of the spawner, of what ended below it, and nothing else (0.0 once it is gone)."""
+        try:
+            own = Path(f"/proc/{self._process.pid}/schedstat").read_text().split()[0]
+        except OSError:
+            return 0.0
+        return int(own) / 1e9 + self._ended_cpu_seconds
 
     async def kill(self, pid: int) -> None:
         """SIGKILL a started program; nothing happens where it has ended."""

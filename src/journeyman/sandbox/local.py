@@ -33,7 +33,11 @@ class LocalSandbox:
 
     async def call(self, op: str, args: dict[str, Any], timeout_seconds: float = 120.0) -> dict[str, Any]:
         """One executor operation. Raises SandboxFailure."""
-        return await self.channel.call(op, args, timeout_seconds)
+        try:
+            return await self.channel.call(op, args, timeout_seconds)
+        except SandboxFailure as failure:
+            cause = "box_lost" if failure.cause == "executor_gone" else failure.cause
+            raise SandboxFailure(cause, failure.detail) from failure
 
     async def kill_agent(self) -> None:
         """Kill what was started through this box and still carries its mark. Raises SandboxFailure."""
@@ -92,6 +96,10 @@ class LocalProvider:
             await box.close()
             raise
         return box
+
+    def cpu_seconds(self) -> float:
+        """CPU that executors which have ended, and the process that starts them, have used so far."""
+        return self._launcher.cpu_seconds()
 
     async def end(self, box: LocalSandbox) -> None:
         """End one box (called by `LocalSandbox.close`)."""

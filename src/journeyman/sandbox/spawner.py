@@ -201,6 +201,7 @@ class Spawner:
                 ids, rlimits, cgroups, _ = box.how
                 entering.limit(rlimits, cgroups)
                 entering.enter(box.init, ids, CONTROL_FD)
+            entering.adopt()
             os.chdir(directory)
             os.umask(0o022)
             os.setsid()
