@@ -1,7 +1,9 @@
 """The verifier image's grader: a flat reward file for a complete set, and no file at all for anything else."""
 
 import json
+import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,14 @@ async def test_services_without_their_record_give_no_reward(tmp_path: Path) -> N
     places[2].mkdir()
     (places[2] / "services.json").write_text('{"wms": {"holds": [{"id": 1}]}}')
     assert (await grade_harbor(*places)).raw == 1.0
+
+
+async def test_the_packages_own_oracle_gets_full_marks(tmp_path: Path) -> None:
+    tests, workspace, artifacts, out = left_by_agent(tmp_path)
+    oracle = ["bash", str(tests.parent / "solution/solve.sh")]
+    subprocess.run(oracle, check=True, env={**os.environ, "WORKSPACE": str(workspace)})
+    await grade_harbor(tests, workspace, artifacts, out)
+    assert json.loads((out / "reward.json").read_bytes())["reward"] == 1.0
 
 
 async def test_missing_directories_are_named(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def package_bytes(draft: PackageDraft) -> dict[str, bytes]:
     contract = realised(draft.services)
     made: dict[str, bytes] = {
         "instruction.md": draft.instruction.encode(),
-        "environment/Dockerfile": _template("agent.Dockerfile"),
+        "environment/Dockerfile": _template(_agent_image(draft)),
         "environment/contract.json": _json(contract),
         "solution/solve.sh": _template("solve.sh"),
         "solution/replay.py": _template("replay.py"),
@@ -89,6 +89,10 @@ def package_bytes(draft: PackageDraft) -> dict[str, bytes]:
     digest = content_digest(content_inputs(ours, contract, made))
     made["task.toml"] = task_toml(ours.model_copy(update={"content_digest": digest}))
     return made
+
+
+def _agent_image(draft: PackageDraft) -> str:
+    return "agent_office.Dockerfile" if "office" in draft.metadata.capabilities else "agent.Dockerfile"
 
 
 def _check_draft(draft: PackageDraft) -> None:

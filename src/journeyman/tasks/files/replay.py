@@ -1,12 +1,13 @@
 """Replay a plan of public tool calls in this container. Standard library only. Usage: replay.py PLAN.json"""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
 from collections.abc import Callable
 
-WORKSPACE = pathlib.Path("/workspace")
+WORKSPACE = pathlib.Path(os.environ.get("WORKSPACE", "/workspace"))
 
 
 def write(file_path: str, content: str) -> None:

@@ -1,3 +1,3 @@
 FROM python:3.12-slim
-RUN pip install --no-cache-dir journeyman[office]==@VERSION@
+RUN pip install --no-cache-dir "journeyman[office]==@VERSION@"
 COPY . /tests
