@@ -9,6 +9,7 @@ socket of its own speaks MCP and HTTP (`services.http_site`). The host ends when
 
 import argparse
 import asyncio
+import contextlib
 import hmac
 import json
 import os
@@ -133,6 +134,9 @@ async def serve_host(socket: Path, secret: str, ready: Callable[[], None]) -> No
         await _until_stdin_ends()
         for episode in list(host.episodes):
             await host.close(episode)
+    socket.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # a killed driver removes nothing; its directory goes once it is empty
+        socket.parent.rmdir()
 
 
 def main(argv: list[str] | None = None) -> None:
