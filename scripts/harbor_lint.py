@@ -94,9 +94,7 @@ def main() -> int:
     for rule, path in unused:
         print(f"UNUSED  waiver {rule} {path}: remove it")
     wrong = set(found) - set(waived)
-    print(
-        f"{len(packages)} packages, {len(found)} kinds of finding, {len(wrong)} not waived, {len(unused)} unused waivers"
-    )
+    print(f"{len(packages)} packages: {len(found)} kinds of finding, {len(wrong)} not waived, {len(unused)} unused")
     return 1 if wrong or unused else 0
 
 

@@ -1,12 +1,13 @@
 """The rubric is usable and mapped both ways to the request (R-01 light, T-04)."""
 
 from journeyman.admission.gates.base import Candidate, verdict
+from journeyman.grading.overlap import overlaps
 from journeyman.records.admission import GateResult
 from journeyman.tasks.references import orphans, rubric_faults
 
 
 class RubricLint:
-    """Weights, wording, duplicates, orphans."""
+    """Weights, wording, duplicates, orphans; overlaps are reported with their effective weight (Z-04)."""
 
     name = "rubric_lint"
 
@@ -15,4 +16,6 @@ class RubricLint:
         task = candidate.task
         faults = [*orphans(task), *rubric_faults(task.rubric)]
         negative = sum(c.weight < 0 for c in task.rubric.criteria)
-        return verdict(self.name, faults, positive=len(task.rubric.criteria) - negative, negative=negative)
+        doubled = {"+".join(o.criteria): o.weight for o in overlaps(task.rubric)}
+        positive = len(task.rubric.criteria) - negative
+        return verdict(self.name, faults, positive=positive, negative=negative, effective_weights=doubled)
