@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from journeyman.engines import embedded
 from journeyman.tokens.template import TemplateRenderer
 from journeyman.tokens.tiny import write_tiny_tokenizer
 
@@ -55,12 +56,20 @@ HEADERS = """{%- for message in messages %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\n\n' }}{%- endif %}
 """
-TEMPLATES = {"chatml": None, "thinking": THINKING, "headers": HEADERS}
+EMBEDDED = Path(embedded.__file__).parent
+TEMPLATES = {
+    "chatml": None,
+    "thinking": THINKING,
+    "headers": HEADERS,
+    "policy": (EMBEDDED / "policy" / "chat_template.jinja").read_text(),
+    "smollm2": (EMBEDDED / "smollm2.jinja").read_text(),
+}
+POLICY_SPECIALS = ("<|end|>", "<|system|>", "<|user|>", "<|assistant|>", "<|tool|>", "<tool_call>", "</tool_call>")
 
 
 def make_renderer(directory: Path, template: str | None) -> TemplateRenderer:
-    """The tiny tokenizer under a template (None: the shipped one)."""
-    write_tiny_tokenizer(directory)
+    """The tiny tokenizer under a template (None: the shipped one), with the special tokens that it writes."""
+    write_tiny_tokenizer(directory, **({"specials": POLICY_SPECIALS} if template and "<|end|>" in template else {}))
     if template is not None:
         (directory / "chat_template.jinja").write_text(template)
     return TemplateRenderer(directory)
@@ -80,5 +89,5 @@ def renderer(renderers: dict[str, TemplateRenderer]) -> TemplateRenderer:
 def tools() -> list[dict[str, object]]:
     return [
         {"type": "function", "function": {"name": "read", "parameters": json.loads('{"type": "object"}')}},
-        {"type": "function", "function": {"name": "write", "description": "Write <|im_end|> too."}},
+        {"type": "function", "function": {"name": "write", "description": "Write <|im_end|> too.", "parameters": {}}},
     ]

@@ -21,6 +21,8 @@ WORDS = st.sampled_from(
         "<|im_end|>",
         "<|im_start|>user",
         "<|endoftext|>",
+        "<|end|>",
+        "<tool_call>",
         "é",
         "日本",
         "\ufdd0",
@@ -60,8 +62,8 @@ def turns(draw: st.DrawFn) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
     return made
 
 
-@pytest.mark.parametrize("family", ["chatml", "headers"])
-@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("family", ["chatml", "headers", "policy", "smollm2"])
+@settings(max_examples=40, deadline=None)
 @given(first=FILLED, conversation=turns(), with_tools=st.booleans())
 def test_incremental_rendering_equals_the_full_render(
     renderers: dict[str, TemplateRenderer],

@@ -4,6 +4,7 @@ Merges overlap on purpose, so that sampled ids are often not the canonical encod
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 _CORPUS = (
@@ -14,8 +15,13 @@ _CORPUS = (
 )
 
 
-def write_tiny_tokenizer(directory: Path, vocabulary: int = 480) -> Path:
-    """Write tokenizer.json, tokenizer_config.json and chat_template.jinja into `directory`; returns it."""
+def write_tiny_tokenizer(
+    directory: Path, vocabulary: int = 480, specials: Sequence[str] = ("<|im_end|>", "<|im_start|>")
+) -> Path:
+    """Write tokenizer.json, tokenizer_config.json and chat_template.jinja into `directory`; returns it.
+
+    `specials`: special tokens, the end of a turn first.
+    """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -25,14 +31,14 @@ def write_tiny_tokenizer(directory: Path, vocabulary: int = 480) -> Path:
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
-        special_tokens=["<|endoftext|>", "<|im_start|>", "<|im_end|>"],
+        special_tokens=["<|endoftext|>", *specials],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     tokenizer.train_from_iterator(_CORPUS * 4, trainer)
     directory.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(directory / "tokenizer.json"))
-    config = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
+    config = {"eos_token": specials[0], "pad_token": "<|endoftext|>"}
     (directory / "tokenizer_config.json").write_text(json.dumps(config))
     template = Path(__file__).parent / "templates" / "chatml_hermes.jinja"
     (directory / "chat_template.jinja").write_text(template.read_text())
