@@ -26,14 +26,14 @@ class Opened:
     """A workplace and what measures it."""
 
     place: Workplace
+    sandboxes: Any  # its provider, which knows what boxes cost
     host_pid: int | None
 
     def outside_cpu_seconds(self) -> float:
-        """CPU seconds spent outside the model so far: this process, its ended boxes, and the service host."""
+        """CPU seconds spent outside the model so far: this process, the boxes with their launcher, the service host."""
         own = resource.getrusage(resource.RUSAGE_SELF)
-        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-        total = own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime
-        return total + (_process_cpu(self.host_pid) if self.host_pid is not None else 0.0)
+        host = _process_cpu(self.host_pid) if self.host_pid is not None else 0.0
+        return own.ru_utime + own.ru_stime + float(self.sandboxes.cpu_seconds()) + host
 
 
 def _process_cpu(pid: int) -> float:
@@ -87,7 +87,7 @@ async def open_workplace(
         host = await stack.enter_async_context(ServiceHost()) if services else None
         gateway = await stack.enter_async_context(Gateway(engine, TemplateRenderer(policy)))
         place = Workplace(job=job, sandboxes=sandboxes, services=host, gateway=gateway, harness=native_harness())
-        yield Opened(place, host.pid if host is not None else None)
+        yield Opened(place, sandboxes, host.pid if host is not None else None)
 
 
 @lru_cache(maxsize=4096)

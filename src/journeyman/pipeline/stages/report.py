@@ -18,7 +18,6 @@ from journeyman.grading.episode import grade_path
 from journeyman.pipeline.explain import decode, ledger_lines, updates
 from journeyman.pipeline.explain_text import tokenizer_of
 from journeyman.pipeline.state import Run
-from journeyman.records.episode import Episode, Usage
 from journeyman.records.grade import REPORTED, Grade
 from journeyman.records.report import Report, ShownEpisode
 from journeyman.records.task import Task
@@ -44,14 +43,6 @@ def _facts(run: Run, tasks: dict[str, Task]) -> dict[str, str]:
             cpu = float(str(line["cpu_seconds_per_episode"]))
             facts[f"CPU outside the model: {stage}"] = f"{1000 * cpu:.1f} ms an episode"
     return facts
-
-
-def _usage(run: Run) -> Any:
-    def of(episode: str) -> Usage | None:
-        path = run.job.episode_dir(episode.split("/", 1)[1]) / "episode.json"
-        return Episode.parse(path.read_bytes()).usage if path.exists() else None
-
-    return of
 
 
 def _shown(run: Run, rows: Sequence[EpisodeRow], tasks: dict[str, Task]) -> ShownEpisode | None:
@@ -89,7 +80,7 @@ def build(run: Run) -> Report:
         policies=tuple(policies),
         arms=summarise(rows, policies, k=run.recipe.evaluation.attempts, pass_reward=PASS_REWARD, priced=priced),
         comparisons=compare(rows, policies),
-        curves=training_curves(updates(run.job), _usage(run)),
+        curves=training_curves(updates(run.job)),
         sample=_shown(run, rows, tasks),
         pricing=priced.pricing,
         facts=_facts(run, tasks),
