@@ -3,6 +3,7 @@
 A key reaches its own episode only, bodies are bounded, and a reply's last byte follows the turn's record on disk.
 """
 
+import asyncio
 import ipaddress
 import json
 import re
@@ -19,7 +20,7 @@ from journeyman.capture.recorder import Recorder
 from journeyman.capture.segments import Declared
 from journeyman.capture.slot import Ask, Slot, Terms
 from journeyman.engines.base import Engine
-from journeyman.errors import CaptureFailure, Failure, UserError
+from journeyman.errors import CaptureFailure, Failure, UserError, boundary
 from journeyman.records.episode import EpisodeSpec
 from journeyman.tokens.base import Renderer
 
@@ -142,16 +143,23 @@ class Gateway:
         async def handle(request: web.Request) -> web.StreamResponse:
             try:
                 slot = self._slot(request)
-                return await self._serve(dialect, slot, request)
+            except Refusal as refusal:
+                return _refused(dialect, refusal)
+            try:
+                with boundary("capture"):
+                    return await self._serve(dialect, slot, request)
             except Refusal as refusal:
                 return _refused(dialect, refusal)
             except Failure as failure:
-                return _failed(dialect, failure)
+                return _failed(dialect, slot.note(failure))
 
         return handle
 
     async def _serve(self, dialect: Dialect, slot: Slot, request: web.Request) -> web.StreamResponse:
-        ask, body = await _read(request)
+        try:
+            ask, body = await _read(request)
+        except (ConnectionResetError, web.RequestPayloadError):
+            raise asyncio.CancelledError from None  # the client went away in mid-sentence: nobody is there to answer
         asked = dialect.parse(body, slot.spec.sampling)
         call = await slot.begin(asked, ask, dialect.canonical)
         call.clients += 1
@@ -164,6 +172,8 @@ class Gateway:
             await response.write_eof()
             call.delivered = call.delivered or _connected(request)
             return response
+        except ConnectionResetError:
+            raise asyncio.CancelledError from None  # nobody is there to answer
         finally:
             slot.leave(call)
 

@@ -150,9 +150,9 @@ class Slot:
             with boundary("capture"):
                 placement = place(run, request.items, request.tools, canonical, ask.declared, self._terms.renderer)
         except RenderError as error:
-            raise self._failed(CaptureFailure("render", str(error))) from error
+            raise self.note(CaptureFailure("render", str(error))) from error
         except Failure as failure:
-            raise self._failed(failure) from None
+            raise self.note(failure) from None
         if len(placement.prompt) >= self._terms.context_tokens:
             if placement.opens:
                 run.discard(placement.lineage)
@@ -198,7 +198,7 @@ class Slot:
                     job, draw.judge(terms.engine.identity, terms.renderer, lineage.tools, seconds)
                 )
         except Failure as failure:
-            call.failure = self._failed(failure)
+            call.failure = self.note(failure)
             self._abort(job, draw, started)
         except asyncio.CancelledError:
             call.failure = EngineFailure("aborted", f"turn {call.turn_id} was cancelled")
@@ -247,7 +247,8 @@ class Slot:
         if job.placement.opens and not lineage.marks:
             job.run.discard(lineage)
 
-    def _failed(self, failure: Failure) -> Failure:
+    def note(self, failure: Failure) -> Failure:
+        """Remember the first failure of ours; returns the one given."""
         self.failure = self.failure or failure
         return failure
 
