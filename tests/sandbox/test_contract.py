@@ -46,7 +46,9 @@ async def test_changes_need_the_content_that_was_read(box: Sandbox) -> None:
     assert "changed since it was read" in (await box.call("write", {"path": "a.txt", "content": "new\n"}))["error"]
     await box.call("read", {"path": "a.txt"})
     assert await box.call("edit", edit) == {"replaced": 1}
-    assert await box.call("edit", edit | {"old": "BETA", "new": "b"}) == {"replaced": 1}  # its own change does not trip it
+    assert await box.call("edit", edit | {"old": "BETA", "new": "b"}) == {
+        "replaced": 1
+    }  # its own change does not trip it
     assert (await box.call("write", {"path": "a.txt", "content": "new\n"})) == {"lines": 1, "created": False}
 
 

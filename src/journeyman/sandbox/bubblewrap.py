@@ -23,8 +23,18 @@ from journeyman.sandbox.launcher import Exit, Launcher, Started, Where
 from journeyman.sandbox.limits import BoxLimits, LimitSetter
 from journeyman.sandbox.packages import PLACE, office_packages
 from journeyman.sandbox.reach import Reach, traversable
-from journeyman.sandbox.rootfs import ENVIRONMENT, base_argv, copy_binary, kill_if_stopped, uid_range, unlock, write_etc
+from journeyman.sandbox.rootfs import (
+    ENVIRONMENT,
+    base_argv,
+    clear_remains,
+    copy_binary,
+    kill_if_stopped,
+    uid_range,
+    unlock,
+    write_etc,
+)
 
+STATE_PREFIX = "journeyman-box-"
 START_SECONDS = 30.0
 KILL_SECONDS = 10.0
 END_SECONDS = 5.0
@@ -125,7 +135,8 @@ class BubblewrapProvider:
         self._boxes: set[BubblewrapBox] = set()
 
     async def __aenter__(self) -> Self:
-        self._state = Path(tempfile.mkdtemp(prefix="journeyman-", dir=self._given))
+        clear_remains(self._given or Path(tempfile.gettempdir()), STATE_PREFIX)
+        self._state = Path(tempfile.mkdtemp(prefix=f"{STATE_PREFIX}{os.getpid()}-", dir=self._given))
         self._state.chmod(0o711)
         self._uids = uid_range() if os.geteuid() == 0 else range(0)
         if self._uids and not traversable(self._state.parent):
@@ -245,7 +256,7 @@ class BubblewrapProvider:
         self._reach.trim({layer for other in self._boxes for layer in other.layers})
 
     def _clear(self, directory: Path, uid: int, limits: BoxLimits) -> None:
-        limits.remove()
+        self._limits.release(limits)
         if directory.exists():
             shutil.rmtree(directory, onerror=unlock)
         if uid in self._uids:  # never the uid of a box that may still run

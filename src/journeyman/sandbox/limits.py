@@ -6,6 +6,7 @@ Invariant: a box never starts without its limits being asked for, and the identi
 import itertools
 import os
 import resource
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from journeyman.sandbox.base import Limits
 
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 OPEN_FILES = 1024
+SWEEP_SECONDS = 1.0
 _numbers = itertools.count()
 
 
@@ -23,14 +25,6 @@ class BoxLimits(NamedTuple):
     join: list[str]
     groups: tuple[Path, ...]  # directories to remove once the box has ended
 
-    def remove(self) -> None:
-        """Remove the cgroups of an ended box."""
-        for group in self.groups:
-            try:
-                group.rmdir()
-            except OSError:
-                continue  # a zombie may hold it for a moment; `sweep` takes it later
-
 
 class LimitSetter:
     """Knows what this machine can enforce: "cgroup-v2", "cgroup-v1" or "rlimits"."""
@@ -39,7 +33,16 @@ class LimitSetter:
         self._root = root
         self._name = f"journeyman-{os.getpid()}-{next(_numbers)}"
         self._boxes = itertools.count(1)
+        self._pending: list[Path] = []
+        self._clear_remains()
         self.kind = self._detect()
+
+    def _clear_remains(self) -> None:
+        """Remove the empty cgroups of processes that were killed."""
+        for parent in (*self._root.glob("journeyman-*"), *self._root.glob("*/journeyman-*")):
+            if not Path(f"/proc/{parent.name.split('-')[1]}").exists():
+                for group in (*(child for child in parent.iterdir() if child.is_dir()), parent):
+                    _removed(group)
 
     def _detect(self) -> str:
         v2 = self._root / "cgroup.subtree_control"
@@ -92,16 +95,32 @@ class LimitSetter:
             rlimits.append((resource.RLIMIT_NPROC, limits.pids))
         return BoxLimits(rlimits, [], ())
 
+    def release(self, limits: BoxLimits) -> None:
+        """Remove the cgroups of an ended box; the kernel may take a moment to see that they are empty."""
+        self._pending = [group for group in (*self._pending, *limits.groups) if not _removed(group)]
+
     def sweep(self) -> None:
-        """Remove every cgroup this setter made that is empty."""
-        for parent in (self._root / self._name, *self._root.glob(f"*/{self._name}")):
-            if not parent.is_dir():
-                continue
-            for directory in (*(child for child in parent.iterdir() if child.is_dir()), parent):
-                try:
-                    directory.rmdir()
-                except OSError:
-                    continue
+        """Remove every cgroup this setter made. Blocks for SWEEP_SECONDS at most."""
+        parents = (self._root / self._name, *self._root.glob(f"*/{self._name}"))
+        self._pending += [
+            child for parent in parents if parent.is_dir() for child in parent.iterdir() if child.is_dir()
+        ]
+        deadline = time.monotonic() + SWEEP_SECONDS
+        while self._pending and time.monotonic() < deadline:
+            self.release(BoxLimits([], [], ()))
+            time.sleep(0.005 if self._pending else 0)
+        for parent in parents:
+            _removed(parent)
+
+
+def _removed(group: Path) -> bool:
+    try:
+        group.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def _create(group: Path, files: dict[str, str]) -> None:

@@ -88,6 +88,14 @@ def uid_range() -> range:
     return SMALL_UIDS if mapped > SMALL_UIDS.stop else range(0)
 
 
+def clear_remains(parent: Path, prefix: str) -> None:
+    """Remove what processes of ours that were killed have left in `parent` (their names carry their pid)."""
+    for remains in parent.glob(f"{prefix}*"):
+        pid = remains.name.removeprefix(prefix).split("-")[0]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists() and remains.stat().st_uid == os.geteuid():
+            shutil.rmtree(remains, onerror=unlock)
+
+
 def unlock(function: Callable[..., Any], path: str, _: Any) -> None:
     """For rmtree: overlayfs leaves a closed directory behind; open it and try again."""
     if not os.path.lexists(path):
