@@ -25,7 +25,7 @@ PIECES = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("family", ["chatml", "thinking"])
+@pytest.mark.parametrize("family", ["chatml", "thinking", "policy"])
 @settings(max_examples=150, deadline=None)
 @given(text=st.lists(PIECES, max_size=8).map("".join), sizes=st.integers(1, 5))
 def test_shown_prose_is_a_prefix_of_the_finished_message(
@@ -50,3 +50,13 @@ def test_nothing_of_a_call_is_shown(renderer: TemplateRenderer) -> None:
     stream = renderer.stream()
     ids = renderer.encoder.encode('Reading.\n<tool_call>\n{"name": "read", "arguments": {}}\n</tool_call>')
     assert "".join(stream.push([token]) for token in ids) == "Reading."
+
+
+def test_calls_written_with_special_tokens_are_read_and_not_shown(renderers: dict[str, TemplateRenderer]) -> None:
+    renderer = renderers["policy"]
+    call = {"id": "c", "name": "read", "arguments": {"file_path": "a.txt"}, "raw": ""}
+    ids = renderer.assistant({"role": "assistant", "content": "Reading.", "tool_calls": [call]})
+    assert renderer.encoder.added["<tool_call>"] in ids
+    stream = renderer.stream()
+    assert "".join(stream.push([token]) for token in ids) == "Reading."
+    assert renderer.parse(ids, ()).message["tool_calls"][0]["arguments"] == {"file_path": "a.txt"}
