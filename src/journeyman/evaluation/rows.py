@@ -19,6 +19,7 @@ class Decided(Record):
     """One verdict with what the rubric says about its criterion."""
 
     criterion: str
+    proposition: str
     group: str
     weight: float
     met: bool
@@ -74,10 +75,9 @@ def read_row(job: Job, directory: Path, task: Task) -> EpisodeRow:
 def _decided(grade: Grade, rubric: Rubric) -> tuple[Decided, ...]:
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
     return tuple(
-        Decided(
-            criterion=v.criterion, group=criteria[v.criterion].group, weight=criteria[v.criterion].weight, met=v.met
-        )
-        for v in grade.verdicts
+        Decided(criterion=c.id, proposition=c.proposition, group=c.group, weight=c.weight, met=verdict.met)
+        for verdict in grade.verdicts
+        for c in (criteria[verdict.criterion],)
     )
 
 

@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Literal
 
 from journeyman.evaluation.cost import Priced
-from journeyman.evaluation.rows import EpisodeRow, last_tries
+from journeyman.evaluation.rows import Decided, EpisodeRow, last_tries
 from journeyman.records.report import Arm, Comparison, CriterionResult, Interval, Rate, TypeResult
 from journeyman.statistics.intervals import Estimate
 from journeyman.statistics.repeated import mean_over_tasks, paired_difference, paired_p_value, pass_all_k
@@ -48,7 +48,7 @@ def summarise(
 def _arm(
     policy: str, temperature: float, tries: Sequence[EpisodeRow], k: int, pass_reward: float, priced: Priced | None
 ) -> Arm:
-    attempts = last_tries(tries)
+    attempts = sorted(last_tries(tries), key=lambda row: row.spec.key)  # whatever order the rows came in
     graded = [row for row in attempts if row.reward is not None]
     effort = dict(_EFFORT)
     if priced is not None:
@@ -127,20 +127,23 @@ def _type(name: str, attempts: Sequence[EpisodeRow], pass_reward: float) -> Type
 
 def _criteria(graded: Sequence[EpisodeRow]) -> tuple[CriterionResult, ...]:
     """MET rates per environment type and criterion id, in the rubric's order."""
-    scores: dict[tuple[str, str, str, bool], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    scores: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    first: dict[tuple[str, str], Decided] = {}
     for row in graded:
         for d in row.decided:
-            scores[row.environment_type, d.criterion, d.group, d.weight < 0][row.spec.task].append(float(d.met))
+            scores[row.environment_type, d.criterion][row.spec.task].append(float(d.met))
+            first.setdefault((row.environment_type, d.criterion), d)
     return tuple(
         CriterionResult(
             environment_type=kind,
             criterion=criterion,
-            group=group,
-            negative=negative,
+            example=first[kind, criterion].proposition,
+            group=first[kind, criterion].group,
+            negative=first[kind, criterion].weight < 0,
             met=_interval(mean_over_tasks(list(by_task.values()))),
             verdicts=sum(len(trials) for trials in by_task.values()),
         )
-        for (kind, criterion, group, negative), by_task in sorted(scores.items(), key=lambda item: item[0][0])
+        for (kind, criterion), by_task in sorted(scores.items(), key=lambda item: item[0][0])
     )
 
 

@@ -38,6 +38,7 @@ class CriterionResult(Record):
 
     environment_type: str
     criterion: str
+    example: str  # its proposition in one of the tasks
     group: str
     negative: bool
     met: Interval

@@ -62,19 +62,25 @@ def criteria_section(report: Report) -> str:
     for kind, results in sorted(order.items()):
         rows.append(f'<tr class="split"><td colspan="{len(arms) + 1}">{type_title(kind)}</td></tr>')
         for name, result in sorted(results.items(), key=lambda item: item[1].negative):
-            tag = '<span class="tag error">error</span>' if result.negative else ""
+            label = _criterion(result)
             cells = [
                 _meter(met[kind, name, arm.policy].met, colour(report.policies, arm.policy))
                 if (kind, name, arm.policy) in met
                 else NONE
                 for arm in arms
             ]
-            rows.append(_row([escape(name.replace("_", " ")) + tag, *cells]))
+            rows.append(_row([label, *cells]))
     intro = (
         f"<p>Share of attempts in which a criterion was met, {sampling_title(warmest)}. For criteria that name an "
-        "error, lower is better.</p>"
+        "error, lower is better. The proposition is that of one of the tasks.</p>"
     )
-    return intro + _table(["Criterion", *(policy_title(arm.policy) for arm in arms)], rows)
+    return intro + _table(["Criterion", *(policy_title(arm.policy) for arm in arms)], rows, "pinned wide")
+
+
+def _criterion(result: CriterionResult) -> str:
+    tag = '<span class="tag error">error</span>' if result.negative else ""
+    name = escape(result.criterion.removeprefix("error_").replace("_", " "))
+    return f'{name}{tag}<div class="note">{escape(result.example)}</div>'
 
 
 def _meter(met: Interval, hue: str) -> str:
