@@ -5,17 +5,18 @@ Invariant: a grade holds exactly one verdict per criterion, in the rubric's orde
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from journeyman.errors import GraderFailure, UserError
+from journeyman.grading.base import OFFICIAL, Contract
 from journeyman.grading.checks import CHECKS_VERSION, decide
+from journeyman.grading.contract import contract_of
 from journeyman.grading.evidence import SealedEvidence
 from journeyman.grading.judge import Judge
 from journeyman.grading.rubric import aggregate, refusal
 from journeyman.office.render import RENDERING_VERSION
 from journeyman.records.grade import Grade, GraderIdentity
 from journeyman.records.rubric import Check, Criterion, Rubric, Verdict
-
-OFFICIAL = "official"
 
 
 def identity_of(rubric: Rubric, judge: Judge | None = None, name: str = OFFICIAL) -> GraderIdentity:
@@ -38,7 +39,7 @@ def identity_of(rubric: Rubric, judge: Judge | None = None, name: str = OFFICIAL
 
 @dataclass(frozen=True)
 class Grader:
-    """Who grades: the official one is bound into every episode before its first rollout; others grade beside it."""
+    """Grades by deterministic checks and, where criteria are judged, a judge (`grading.base.Grades`)."""
 
     judge: Judge | None = None
     name: str = OFFICIAL
@@ -46,6 +47,14 @@ class Grader:
     def identity(self, rubric: Rubric) -> GraderIdentity:
         """Frozen identity for one rubric. Raises UserError where the rubric needs a judge this grader lacks."""
         return identity_of(rubric, self.judge, self.name)
+
+    def contract(self, task_dir: Path) -> Contract:
+        """The contract of one of our packages. Raises UserError, GraderFailure."""
+        return contract_of(task_dir)
+
+    async def grade(self, evidence: SealedEvidence, contract: Contract, identity: GraderIdentity) -> Grade:
+        """Checks, then the judge. Raises GraderFailure."""
+        return await grade(evidence, contract.rubric, identity, self.judge)
 
 
 async def grade(

@@ -4,23 +4,19 @@ Invariant: a reward exists only through a create-only grade whose seal, task, ru
 episode's; every other end is `Quarantined` with layer and cause, never a number (L-04, T-07, Q-01, Q-02).
 """
 
-from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from journeyman.errors import Failure, GraderFailure, ServiceFailure, UserError, boundary
-from journeyman.grading.combine import OFFICIAL, Grader, grade
+from journeyman.grading.base import OFFICIAL, Contract, Grades
 from journeyman.grading.evidence import SealedEvidence
 from journeyman.records.base import Record, canonical_json
 from journeyman.records.episode import Episode
 from journeyman.records.grade import REPORTED, Grade, GraderIdentity
 from journeyman.records.outcome import FailureCause, Graded, Outcome, Quarantined
-from journeyman.records.rubric import Rubric
 from journeyman.services.reconcile import reconcile
 from journeyman.store.atomic import append_line, create_only, read_lines
 from journeyman.store.seal import read_seal, seal_digest
 from journeyman.store.sealed import SealedEpisode
-from journeyman.tasks.package import load_task, public_workspace, stamp
 
 FAILURES = "failures.jsonl"
 
@@ -32,39 +28,12 @@ class GradingFailure(Record):
     failure: FailureCause
 
 
-class Contract(NamedTuple):
-    """What of a task grading needs: the rubric, the files an episode began with, and the package's identity."""
-
-    rubric: Rubric
-    workspace: Path
-    content_digest: str
-
-
-def contract_of(task_dir: Path) -> Contract:
-    """The grading contract of a task package; read again whenever its files change.
-
-    Raises UserError where there is no package, GraderFailure where it is no longer what was made (T-07).
-    """
-    if not task_dir.is_dir():
-        raise UserError(f"{task_dir}: no such task package")
-    try:
-        return _contract(task_dir, stamp(task_dir))
-    except UserError as error:
-        raise GraderFailure("task_changed", str(error)) from error
-
-
-@lru_cache(maxsize=4096)
-def _contract(task_dir: Path, _stamp: tuple[int, ...]) -> Contract:
-    task = load_task(task_dir, handlers=False)
-    return Contract(task.rubric, public_workspace(task_dir), task.content_digest)
-
-
 def grade_path(grades_dir: Path, grader_digest: str) -> Path:
     """Where the grade of one grader identity on one episode lies."""
     return grades_dir / f"{grader_digest}.json"
 
 
-async def grade_episode(episode_dir: Path, task_dir: Path, grades_dir: Path, grader: Grader) -> Outcome:
+async def grade_episode(episode_dir: Path, task_dir: Path, grades_dir: Path, grader: Grades) -> Outcome:
     """Verify the seal, grade once, write the grade create-only, and say the outcome under this grader.
 
     A failed attempt stays Quarantined and is not graded; a grader that breaks gives Quarantined(layer="grader").
@@ -77,7 +46,7 @@ async def grade_episode(episode_dir: Path, task_dir: Path, grades_dir: Path, gra
     digest = episode.grader_digest
     try:
         with boundary("grader"):
-            contract = contract_of(task_dir)
+            contract = grader.contract(task_dir)
             identity = grader.identity(contract.rubric)
             digest = identity.digest()
             if grade_path(grades_dir, digest).exists():
@@ -85,7 +54,7 @@ async def grade_episode(episode_dir: Path, task_dir: Path, grades_dir: Path, gra
             _check_frozen(episode, contract, identity)
             evidence = SealedEvidence.of(sealed, contract.workspace)
             _check_ledger(evidence)
-            result = await grade(evidence, contract.rubric, identity, grader.judge)
+            result = await grader.grade(evidence, contract, identity)
     except Failure as failure:
         cause = FailureCause(layer=failure.layer, cause=failure.cause, detail=failure.detail)
         grades_dir.mkdir(parents=True, exist_ok=True)
@@ -97,7 +66,7 @@ async def grade_episode(episode_dir: Path, task_dir: Path, grades_dir: Path, gra
     return _graded(result, REPORTED)
 
 
-def _bound(episode: Episode, grader: Grader, digest: str) -> str:
+def _bound(episode: Episode, grader: Grades, digest: str) -> str:
     """Whose failed try it was: the official grader's counts against the identity the episode is bound to."""
     return episode.grader_digest if grader.name == OFFICIAL else digest
 

@@ -1,0 +1,186 @@
+"""Tasks of the PyPI package claw-bench, adapted at the edge: prepared once in a box, then tasks like any other.
+
+Invariant: a prepared directory is create-only and bound by its content digest; its verifier and solution never enter an
+agent's box, and its tests are named, one criterion each, before any rollout.
+"""
+
+import shutil
+import tempfile
+import tomllib
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from journeyman.errors import SandboxFailure, UserError
+from journeyman.records.base import Record, canonical_json, sha256_hex
+from journeyman.records.rubric import Check, Criterion, Rubric
+from journeyman.records.task import Budget, Plan, PlanStep, Requirement, Task, TaskMetadata, ToolCall, WorldFile
+from journeyman.sandbox.base import SandboxProvider, SandboxSpec
+from journeyman.tasks.verifier import VerifierSpec, collect_tests
+
+SUITE, VERSION = "claw-bench", "0.1.0"
+WHERE = Path("share") / "claw-bench" / "tasks"  # below the directory that `pip install --target` filled
+TEST_CHECK = "verifier_test"  # decided by the verifier alone; the registry of checks does not know it
+_SETUP, _WORK = "/opt/task", "workspace"  # instructions speak of workspace/FILE, below the box's /workspace
+
+
+class ClawToml(Record):
+    """The suite's task.toml; unknown keys are errors."""
+
+    id: str
+    title: str
+    domain: str
+    level: str
+    description: str
+    timeout: float
+    capabilities: tuple[str, ...]
+    skills_allowed: bool = True
+    tags: tuple[str, ...] = ()
+    capability_types: tuple[str, ...] = ()
+
+
+def source_dirs(site: Path) -> tuple[Path, ...]:
+    """Task directories of the installed package, by id. Raises UserError saying how to install it."""
+    found = sorted((path.parent for path in (site / WHERE).glob("*/*/task.toml")), key=lambda path: path.name)
+    if not found:
+        raise UserError(f"{site} holds no {SUITE}: type pip install --no-deps --target {site} {SUITE}=={VERSION}")
+    return tuple(found)
+
+
+def _read_toml(source: Path) -> ClawToml:
+    path = source / "task.toml"
+    try:
+        return ClawToml.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (ValidationError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"{path}: {str(error).splitlines()[0]}") from None
+
+
+async def prepare(source: Path, out: Path, site: Path, sandboxes: SandboxProvider) -> Path:
+    """Run the task's setup.sh in a box, name its tests, and write the prepared task as out/NAME.
+
+    Raises UserError (there already, or unreadable), SandboxFailure (setup failed), GraderFailure (tests have no names).
+    """
+    target = out / source.name
+    if target.exists():
+        raise UserError(f"{target} exists: prepared tasks are create-only")
+    toml = _read_toml(source)
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".preparing-", dir=out) as name:
+        here = Path(name) / source.name
+        workspace = here / "environment" / "workspace"
+        await _set_up(source, workspace, sandboxes)
+        shutil.copytree(source / "verifier", here / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(source.parent.parent / "conftest.py", here / "tests" / "conftest.py")
+        shutil.copytree(source / "solution", here / "solution")
+        spec = verifier_spec(here, site, toml.timeout)
+        tests = await collect_tests(spec, sandboxes, workspace)
+        instruction = (source / "instruction.md").read_text(encoding="utf-8")
+        task = _task(source, toml, instruction, tests, _world(workspace))
+        digest = _digest(here, task)
+        (here / "task.json").write_bytes(task.model_copy(update={"content_digest": digest}).canonical())
+        here.rename(target)
+    return target
+
+
+async def _set_up(source: Path, workspace: Path, sandboxes: SandboxProvider) -> None:
+    """The initial workspace, as setup.sh makes it (empty folders too)."""
+    (workspace / _WORK).mkdir(parents=True)
+    box = await sandboxes.start(
+        SandboxSpec(workspace=(workspace,), read_only={f"{_SETUP}/environment": source / "environment"}, label="setup")
+    )
+    try:
+        command = f"bash {_SETUP}/environment/setup.sh /workspace/{_WORK} >&2; echo exit=$?; find . -type d -empty"
+        done = await box.call("exec", {"command": command, "timeout_seconds": 60.0}, timeout_seconds=90.0)
+        lines = str(done.get("output", "")).splitlines()
+        if "exit=0" not in lines:
+            raise SandboxFailure("setup_failed", f"{source.name}: {' / '.join(lines)[-400:]}")
+        change = await box.collect()
+    finally:
+        await box.close()
+    for path, data in change.written.items():
+        (workspace / path).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / path).write_bytes(data)
+    for empty in lines[lines.index("exit=0") + 1 :]:
+        (workspace / empty).mkdir(parents=True, exist_ok=True)
+
+
+def _world(workspace: Path) -> tuple[WorldFile, ...]:
+    files = sorted(path for path in workspace.rglob("*") if path.is_file())
+    return tuple(
+        WorldFile(path=p.relative_to(workspace).as_posix(), sha256=sha256_hex(p.read_bytes()), provenance="public")
+        for p in files
+    )
+
+
+def _task(source: Path, toml: ClawToml, instruction: str, tests: tuple[str, ...], files: tuple[WorldFile, ...]) -> Task:
+    criteria = tuple(
+        Criterion(
+            id=test,
+            proposition=f"The suite's test {test} passes.",
+            weight=1.0,
+            decide=Check(kind=TEST_CHECK, args={"test": test}),
+            requirement="request",
+        )
+        for test in tests
+    )
+    return Task(
+        metadata=TaskMetadata(
+            name=f"{SUITE}/{source.name}",
+            version=VERSION,
+            environment_type=f"{SUITE}.{toml.domain}",
+            domain="operations",
+            size="standard",
+            split="heldout",
+            seed=0,
+            frozen_time="2026-01-01T00:00:00+00:00",
+            capabilities=toml.capabilities,
+            axes={"level": toml.level},
+            lineage={
+                "suite": SUITE,
+                "suite_version": VERSION,
+                "task_toml": sha256_hex((source / "task.toml").read_bytes()),
+            },
+        ),
+        instruction=instruction,
+        requirements=(Requirement(id="request", text=toml.description),),
+        files=files,
+        budget=Budget(policy_seconds=toml.timeout),
+        rubric=Rubric(criteria=criteria),
+        content_digest="",
+    )
+
+
+def _digest(directory: Path, task: Task) -> str:
+    files = {p.relative_to(directory).as_posix(): p for p in sorted(directory.rglob("*")) if p.is_file()}
+    hashed = {path: sha256_hex(file.read_bytes()) for path, file in files.items() if path != "task.json"}
+    record = task.model_copy(update={"content_digest": ""}).model_dump(mode="json")
+    return sha256_hex(canonical_json([record, hashed]))
+
+
+def load_prepared(directory: Path) -> Task:
+    """The task of a prepared directory, every byte checked. Raises UserError."""
+    path = directory / "task.json"
+    if not path.exists():
+        raise UserError(f"{path} is missing: prepare the task first")
+    task = Task.parse(path.read_bytes())
+    if _digest(directory, task) != task.content_digest:
+        raise UserError(f"{directory} changed after it was prepared: prepare it again")
+    return task
+
+
+def verifier_spec(directory: Path, site: Path, timeout_seconds: float) -> VerifierSpec:
+    """How a prepared task is verified."""
+    return VerifierSpec(
+        tests=directory / "tests",
+        site=site,
+        workspace=f"/workspace/{_WORK}",
+        timeout_seconds=max(60.0, min(timeout_seconds, 180.0)),
+    )
+
+
+def oracle_plan(directory: Path) -> Plan:
+    """The suite's own solution as one bash call of the public tools, then the end."""
+    script = (directory / "solution" / "solve.sh").read_text(encoding="utf-8")
+    command = f"cat > /tmp/solve.sh <<'END_OF_SOLUTION'\n{script}\nEND_OF_SOLUTION\nbash /tmp/solve.sh {_WORK}"
+    call = ToolCall(tool="bash", arguments={"command": command})
+    return Plan(name="oracle", kind="reference", steps=(PlanStep(calls=(call,)), PlanStep(text="Done.")))
