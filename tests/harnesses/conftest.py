@@ -40,6 +40,7 @@ class Stage:
     slot: Slot
     gateway: Gateway
     asked: list[list[dict[str, Any]]]
+    directory: Path
     closed: Captured | None = None
 
 
@@ -98,7 +99,7 @@ def stage(renderer: TemplateRenderer, tmp_path: Path) -> Open:
                 sampling=Sampling(max_tokens=4096),
                 seed=0,
             )
-            held = Stage(run, box, slot, gateway, asked)
+            held = Stage(run, box, slot, gateway, asked, directory)
             yield held
             held.closed = await slot.close()
 
