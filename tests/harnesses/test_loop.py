@@ -213,19 +213,17 @@ async def test_images_are_answered_with_text(stage: Any) -> None:
     assert not exit.events[1].is_error
 
 
-async def test_malformed_calls_count_as_invalid(stage: Any) -> None:
-    replies = iter(['<tool_call>{"name": "read", "arguments": {', "done"])
-    asked: list[int] = []
+async def test_malformed_calls_are_told_and_counted_as_invalid(stage: Any) -> None:
+    replies = iter(['<tool_call>\n{"name": "read", "arguments": {\n</tool_call>', "done"])
 
     def text(request: Any) -> Sequence[int]:
-        asked.append(len(request.prompt_ids))
         said = next(replies)
         return [*renderer.encoder.encode(renderer.encoder.escape(said)), renderer.stop_token_ids[0]]
 
-    engine = SeededEngine(vocabulary=300, text=text)
-    async with stage(plan(), engine=engine) as held:
+    asked = SeededEngine(vocabulary=300, text=text)
+    async with stage(plan(), engine=asked) as held:
         renderer = held.gateway.renderer
         exit = await native_harness().run(held.run)
-    if exit.events:
-        assert [event.valid for event in exit.events] == [False]
-        assert exit.stop is StopReason.FINISHED
+    assert exit.stop is StopReason.FINISHED
+    assert [(event.valid, event.is_error) for event in exit.events] == [(False, True)]
+    assert asked.calls == 2

@@ -62,7 +62,7 @@ class Display:
     def say(self, line: str) -> None:
         """One line that stays."""
         if self._verbose:
-            console.print(line, markup=False)
+            console.print(line, markup=False, soft_wrap=True)
 
 
 def finish(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -92,4 +92,4 @@ def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
 def next_step(command: str) -> None:
     """The closing line of every verb: what to type next."""
     sys.stdout.flush()
-    console.print(f"next: {command}", style="bold", markup=False)
+    console.print(f"next: {command}", style="bold", markup=False, soft_wrap=True)

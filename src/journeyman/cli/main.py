@@ -1,6 +1,7 @@
 """The command line: one file per verb, imported only when typed; user mistakes cost one line and exit 2."""
 
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -8,6 +9,9 @@ import click
 
 import journeyman
 from journeyman.errors import JourneymanError, UserError
+
+QUIET = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false"}
+"""What keeps the libraries of our training processes from drawing over our own progress."""
 
 VERBS: dict[str, tuple[str, str]] = {
     "doctor": ("journeyman.cli.doctor:doctor", "What can run here, what cannot, and what to type."),
@@ -77,6 +81,8 @@ def _fail(message: str, code: int = 2) -> int:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Entry point. Exit codes: 0 done, 1 a check found a fault, 2 the user can mend it, 130 interrupted."""
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
     try:
         code = app.main(args=arguments, prog_name="journeyman", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

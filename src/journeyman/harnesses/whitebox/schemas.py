@@ -49,7 +49,7 @@ NATIVE: dict[str, Schema] = {
         ),
         _tool(
             "edit",
-            "Replace old_string in a file that was read. It must occur once, or replace_all be set.",
+            "Replace old_string in a file that was read. One match is expected; replace_all takes every match.",
             {"file_path": "string", "old_string": "string", "new_string": "string"},
             {"replace_all": "boolean"},
         ),

@@ -2,29 +2,21 @@
 
 import platform
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import journeyman
 from journeyman.admission.release import open_release
+from journeyman.evaluation.build import build_report, choose_episode, shown_episode
 from journeyman.evaluation.cost import Priced
-from journeyman.evaluation.curves import training_curves
 from journeyman.evaluation.report.write import write_report
 from journeyman.evaluation.rows import EpisodeRow, read_rows
-from journeyman.evaluation.shown import show_episode
-from journeyman.evaluation.summarise import compare, summarise
-from journeyman.grading.episode import grade_path
 from journeyman.pipeline.explain import decode, ledger_lines, updates
 from journeyman.pipeline.explain_text import tokenizer_of
 from journeyman.pipeline.state import Run
-from journeyman.records.grade import REPORTED, Grade
-from journeyman.records.report import Report, ShownEpisode
+from journeyman.records.report import Report
 from journeyman.records.task import Task
-from journeyman.store.sealed import SealedEpisode
 from journeyman.tasks.package import load_task
-
-PASS_REWARD = 1.0
 
 
 def _facts(run: Run, tasks: dict[str, Task]) -> dict[str, str]:
@@ -45,20 +37,6 @@ def _facts(run: Run, tasks: dict[str, Task]) -> dict[str, str]:
     return facts
 
 
-def _shown(run: Run, rows: Sequence[EpisodeRow], tasks: dict[str, Task]) -> ShownEpisode | None:
-    """The best sampled episode of the last policy, one that used the most turns among the perfect ones."""
-    last = run.recipe.evaluation.policies[-1].partition("=")[0]
-    graded = [r for r in rows if r.spec.policy == last and r.reward is not None]
-    if not graded:
-        return None
-    best = max(graded, key=lambda r: (r.reward or 0.0, r.usage.turns, r.spec.key))
-    sealed = SealedEpisode.open(run.job.episode_dir(best.spec.key))
-    grades = run.job.grades_dir(best.spec.key)
-    grade = Grade.parse(grade_path(grades, sealed.episode.grader_digest).read_bytes())
-    policy = tokenizer_of(run.job)
-    return show_episode(sealed, grade, tasks[best.spec.task], lambda ids: decode(policy, [int(i) for i in ids]))
-
-
 def build(run: Run) -> Report:
     """The report record of what the run has sealed and graded so far."""
     tasks = {d.name: load_task(d, handlers=False) for d in open_release(run.release).task_dirs("heldout")}
@@ -72,18 +50,18 @@ def build(run: Run) -> Report:
         run.progress.step(done, len(directories), "read")
 
     rows = read_rows(run.job, directories, tasks, told)
-    priced = Priced.of()
-    return Report(
-        name=run.recipe.name,
-        reward_name=REPORTED,
-        pass_reward=PASS_REWARD,
-        policies=tuple(policies),
-        arms=summarise(rows, policies, k=run.recipe.evaluation.attempts, pass_reward=PASS_REWARD, priced=priced),
-        comparisons=compare(rows, policies),
-        curves=training_curves(updates(run.job)),
-        sample=_shown(run, rows, tasks),
-        pricing=priced.pricing,
+    shown = choose_episode(rows, policies)
+    tokenizer = tokenizer_of(run.job)
+    return build_report(
+        run.recipe.name,
+        rows,
+        policies,
+        updates=updates(run.job),
+        sample=shown
+        and shown_episode(run.job, shown, tasks[shown.spec.task], lambda ids: decode(tokenizer, list(ids))),
+        priced=Priced.of(),
         facts=_facts(run, tasks),
+        k=run.recipe.evaluation.attempts,
     )
 
 
