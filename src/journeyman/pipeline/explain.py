@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from journeyman.errors import UserError
+from journeyman.grading.episode import grade_path
 from journeyman.records.grade import Grade
 from journeyman.records.rubric import Criterion, Verdict
 from journeyman.records.sample import MemberUpdate, Update
@@ -111,9 +112,9 @@ def _find_update(job: Job, episode: str) -> tuple[Update | None, str, MemberUpda
     return None, "", None
 
 
-def _official_grade(job: Job, key: str) -> Grade | None:
-    files = sorted(job.grades_dir(key).glob("official*.json"))
-    return Grade.parse(files[0].read_bytes()) if files else None
+def _official_grade(job: Job, key: str, grader_digest: str) -> Grade | None:
+    path = grade_path(job.grades_dir(key), grader_digest)
+    return Grade.parse(path.read_bytes()) if path.exists() else None
 
 
 def lineage(job: Job, ref: TokenRef, task: Task) -> Lineage:
@@ -125,7 +126,7 @@ def lineage(job: Job, ref: TokenRef, task: Task) -> Lineage:
     sealed = SealedEpisode.open(directory)
     turn, kind = _turn_at(sealed, ref)
     tokens = sealed.segment_tokens(ref.run, ref.segment)
-    grade = _official_grade(job, key)
+    grade = _official_grade(job, key, sealed.episode.grader_digest)
     update, group, member = _find_update(job, ref.episode)
     by_id = {c.id: c for c in task.rubric.criteria}
     criteria = [(by_id[v.criterion], v) for v in grade.verdicts] if grade is not None else []
@@ -176,7 +177,8 @@ def _why_untrained(
 
 def task_directory(job: Job, slug: str) -> Path:
     """Where the job keeps the package of a task. Raises UserError."""
-    found = sorted(job.tasks.glob(f"**/{slug}/task.toml"))
+    found = [p for p in (job.tasks / "release" / "tasks" / slug / "task.toml",) if p.exists()]
+    found += sorted(job.tasks.glob(f"**/{slug}/task.toml"))
     if not found:
         raise UserError(f"no task {slug} below {job.tasks}")
     return found[0].parent

@@ -4,7 +4,8 @@ from collections import Counter
 from pathlib import Path
 
 from journeyman.errors import UserError
-from journeyman.grading.combine import OFFICIAL, Grader
+from journeyman.grading.base import OFFICIAL
+from journeyman.grading.combine import Grader
 from journeyman.grading.episode import grade_episode, grade_path
 from journeyman.grading.judge import Judge
 from journeyman.models.openai_compatible import EndpointConfig, OpenAICompatible
