@@ -2,6 +2,7 @@
 
 import os
 import resource
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -85,7 +86,8 @@ async def open_workplace(
     async with AsyncExitStack() as stack:
         sandboxes = await stack.enter_async_context(sandbox_provider(sandbox))
         host = await stack.enter_async_context(ServiceHost()) if services else None
-        gateway = await stack.enter_async_context(Gateway(engine, TemplateRenderer(policy)))
+        sockets = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jm-gateway-")))
+        gateway = await stack.enter_async_context(Gateway(engine, TemplateRenderer(policy), socket_dir=sockets))
         place = Workplace(job=job, sandboxes=sandboxes, services=host, gateway=gateway, harness=native_harness())
         yield Opened(place, sandboxes, host.pid if host is not None else None)
 

@@ -14,7 +14,7 @@ from journeyman.evaluation.rows import EpisodeRow, read_rows
 from journeyman.pipeline.explain import decode, ledger_lines, updates
 from journeyman.pipeline.explain_text import tokenizer_of
 from journeyman.pipeline.state import Run
-from journeyman.records.report import Report
+from journeyman.records.report import Report, ShownEpisode
 from journeyman.records.task import Task
 from journeyman.tasks.package import load_task
 
@@ -37,6 +37,13 @@ def _facts(run: Run, tasks: dict[str, Task]) -> dict[str, str]:
     return facts
 
 
+def _shown(run: Run, row: EpisodeRow | None, tasks: dict[str, Task]) -> ShownEpisode | None:
+    tokenizer = tokenizer_of(run.job)
+    if row is None:
+        return None
+    return shown_episode(run.job, row, tasks[row.spec.task], lambda ids: decode(tokenizer, list(ids)))
+
+
 def build(run: Run) -> Report:
     """The report record of what the run has sealed and graded so far."""
     tasks = {d.name: load_task(d, handlers=False) for d in open_release(run.release).task_dirs("heldout")}
@@ -50,15 +57,13 @@ def build(run: Run) -> Report:
         run.progress.step(done, len(directories), "read")
 
     rows = read_rows(run.job, directories, tasks, told)
-    shown = choose_episode(rows, policies)
-    tokenizer = tokenizer_of(run.job)
+    shown = _shown(run, choose_episode(rows, policies), tasks)
     return build_report(
         run.recipe.name,
         rows,
         policies,
         updates=updates(run.job),
-        sample=shown
-        and shown_episode(run.job, shown, tasks[shown.spec.task], lambda ids: decode(tokenizer, list(ids))),
+        sample=shown,
         priced=Priced.of(),
         facts=_facts(run, tasks),
         k=run.recipe.evaluation.attempts,
