@@ -9,9 +9,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
-import aiohttp
-
 from journeyman.errors import BY_LAYER, CaptureFailure
+from journeyman.harnesses.whitebox.http import BrokenReply, Connection
 from journeyman.harnesses.whitebox.tools import Call
 from journeyman.records.episode import Sampling
 
@@ -39,23 +38,16 @@ class GatewayClient:
     """One episode's connection. An async context manager."""
 
     def __init__(self, url: str, key: str, model: str, tools: Sequence[dict[str, Any]]) -> None:
-        socket = url.removeprefix("unix:") if url.startswith("unix:") else None
-        self._socket = socket
-        self._url = ("http://gateway" if socket else url.rstrip("/")) + "/v1/chat/completions"
-        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        self._connection = Connection(url)
+        self._headers = f"Authorization: Bearer {key}\r\nContent-Type: application/json\r\n"
         self._head = json.dumps({"model": model, "tools": list(tools)} if tools else {"model": model})[:-1]
         self._turns = 0
 
     async def __aenter__(self) -> Self:
-        connector = aiohttp.UnixConnector(self._socket) if self._socket else aiohttp.TCPConnector()
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=10.0)  # engine and queue time are not ours to bound
-        self._session = aiohttp.ClientSession(
-            connector=connector, timeout=timeout, headers=self._headers, cookie_jar=aiohttp.DummyCookieJar()
-        )
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._session.close()
+        self._connection.close()
 
     async def ask(self, messages: Sequence[str], sampling: Sampling, declared: dict[str, str]) -> Reply:
         """One model call. `messages`: the history, each message as JSON text; `declared`: headers of a rewrite.
@@ -66,22 +58,26 @@ class GatewayClient:
         turn_id = f"t{self._turns}"
         honoured = sampling.model_dump()
         body = f'{self._head}, {json.dumps(honoured)[1:-1]}, "messages": [{", ".join(messages)}]}}'.encode()
-        headers = {"X-Journeyman-Turn": turn_id, **declared}
+        headers = self._headers + "".join(
+            f"{name}: {value}\r\n" for name, value in {"X-Journeyman-Turn": turn_id, **declared}.items()
+        )
+        status, answer = await self._post(headers, body)
+        if status != 200:
+            _refused(status, answer)
+        return _reply(answer, turn_id)
+
+    async def _post(self, headers: str, body: bytes) -> tuple[int, Any]:
         pause = FIRST_PAUSE_SECONDS
         for attempt in range(RETRIES + 1):
             try:
-                async with self._session.post(self._url, data=body, headers=headers) as response:
-                    answer = json.loads(await response.read())
-                    status = response.status
-                break
-            except (aiohttp.ClientError, OSError, ValueError) as error:
+                status, data = await self._connection.post("/v1/chat/completions", headers, body)
+                return status, json.loads(data)
+            except (OSError, BrokenReply, ValueError) as error:
                 if attempt == RETRIES:
                     raise CaptureFailure("gateway_lost", f"{type(error).__name__}: {error}") from error
                 await asyncio.sleep(pause)
                 pause *= 2
-        if status != 200:
-            _refused(status, answer)
-        return _reply(answer, turn_id)
+        raise AssertionError("unreachable")
 
 
 def _refused(status: int, answer: Any) -> None:

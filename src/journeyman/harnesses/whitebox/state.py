@@ -38,7 +38,7 @@ class LoopState:
     def add(self, message: dict[str, Any]) -> None:
         """Append one message."""
         self.messages.append(message)
-        self._wire.append(json.dumps(message, ensure_ascii=False))
+        self._wire.append(json.dumps(message))
         self._chars += len(self._wire[-1])
 
     def replace(self, messages: Sequence[dict[str, Any]], event: str, by: str = "") -> None:
