@@ -1,4 +1,4 @@
-"""The engine as the driver sees it: a process, chunks, versions across a swap, aborts, and death as an EngineFailure."""
+"""The engine as the driver sees it: a process, chunks, versions across a swap, aborts, death as an EngineFailure."""
 
 import asyncio
 import os
