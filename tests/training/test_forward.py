@@ -29,6 +29,7 @@ def rows_like(seed: int, shared: int = 40, count: int = 7) -> list[TrainRow]:
         made.append(TrainRow(ids, np.sort(rng.choice(np.arange(shared, len(ids)), 4, replace=False)).astype(np.int64)))
     made.append(TrainRow(made[0].ids.copy(), made[0].targets.copy()))  # two members that behaved alike
     made.append(TrainRow(made[1].ids[:-2].copy(), np.array([shared + 1])))  # one that stopped earlier
+    made.append(TrainRow(made[2].ids.copy(), np.zeros(0, dtype=np.int64)))  # one without a trained token
     return made
 
 
@@ -77,6 +78,7 @@ def test_lean_follows_the_shape_of_the_llama(shape: dict[str, object]) -> None:
 def test_lean_equals_separate_without_a_common_beginning(seed: int) -> None:
     model, rows = tiny_llama(seed), rows_like(seed, shared=1)
     assert_same(score(model, rows, "lean", 90), score(model, rows, "rows"))
+    assert_same(score(model, rows, "lean", 1), score(model, rows, "rows"))
 
 
 def test_long_pieces_are_attended_in_chunks() -> None:

@@ -132,8 +132,10 @@ class _LeanSession:
         yield from plan(self.rows, self.atoms, self.forward.micro_tokens, self._root)
 
     def score(self, indexes: Sequence[int]) -> Scored:
-        chosen = [self.rows[i] for i in indexes]
-        trunk = forest(chosen, self._root)
+        chosen = [self.rows[i] for i in indexes if len(self.rows[i].targets)]
+        if not chosen:
+            return _nothing(self.forward.lean.model)
+        trunk = forest([_needed(row) for row in chosen], self._root)
         sizes = [len(p.ids) for p in trunk.pieces]
         offsets = np.cumsum([0, *sizes[:-1]])
         places, targets = [], []
@@ -152,6 +154,17 @@ class _LeanSession:
     def finish(self) -> None:
         if self.cache is not None:
             self.cache.backward()
+
+
+def _needed(row: TrainRow) -> TrainRow:
+    """The row without what no trained token looks at: its last one is predicted, not read."""
+    return TrainRow(row.ids[: int(row.targets[-1])], row.targets)
+
+
+def _nothing(model: nn.Module) -> Scored:
+    """No trained token: empty, yet with a graph, so that a loss of it can be sent backward."""
+    empty = next(model.parameters()).flatten()[:0].float()
+    return Scored(empty, empty.detach())
 
 
 class HfForward:

@@ -1,7 +1,7 @@
 """A Llama forward and backward without padding: shared prefixes once, the last layer only where tokens are trained.
 
-It computes with the Hugging Face model's own parameters and agrees with its logits, on a CPU. T = packed ids, d = hidden,
-H = query heads, K = key/value heads, e = head size, n = predictors (positions whose next token is trained).
+It computes with the Hugging Face model's own parameters and agrees with its logits, on a CPU. T = packed ids,
+d = hidden, H = query heads, K = key/value heads, e = head size, n = predictors (positions whose next token is trained).
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,6 @@ from journeyman.training.lean_ops import Block, PieceAttention, PieceKeys, RmsNo
 from journeyman.training.prefix import Forest, Piece
 
 CHUNK = 96  # queries per block: keys behind the last of them are never touched
-KEEP_FLOATS = 96 << 20  # attention probabilities kept for the backward; beyond it they are computed twice
-
-Layers = list[tuple[PieceKeys, ...]]
 
 
 @dataclass
@@ -128,8 +125,7 @@ class LeanLlama:
             if predictors is not None:
                 return x
         q: Tensor = Rotary.apply(flat_q.unflatten(-1, (self.heads, e)), *q_rotary)  # type: ignore[no-untyped-call]
-        area = sum((b.hi - b.lo) * b.keys for p in plan for b in p.blocks) * self.heads * len(self.base.layers)
-        attended: Tensor = PieceAttention.apply(q, k, v, *past, plan, area <= KEEP_FLOATS)  # type: ignore[no-untyped-call]
+        attended: Tensor = PieceAttention.apply(q, k, v, *past, plan)  # type: ignore[no-untyped-call]
         x = x + F.linear(attended.flatten(1), a.o_proj.weight)
         h = self._norm(x, layer.post_attention_layernorm)
         gate_up = F.linear(h, torch.cat([m.gate_proj.weight, m.up_proj.weight]))
