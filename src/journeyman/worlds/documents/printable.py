@@ -1,6 +1,8 @@
 """What the PDF core fonts can print: Latin-1, with typographic marks made plain."""
 
-_PLAIN = str.maketrans({"–": "-", "—": "-", "’": "'", "‘": "'", "“": '"', "”": '"', "…": "...", "€": "EUR ", "•": "-"})
+_PLAIN = str.maketrans(
+    {"–": "-", "—": "-", "’": "'", "‘": "'", "“": '"', "”": '"', "…": "...", "€": "EUR ", "•": "-", "\t": "   "}
+)
 
 
 def printable(text: str) -> str:

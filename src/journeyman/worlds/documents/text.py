@@ -18,7 +18,7 @@ def md_bytes(document: Document) -> bytes:
             out += [f"{'#' * (block.level + 1)} {block.text}", ""]
         elif isinstance(block, Para):
             notes = "".join(f" ({p.text})" for p in block.pieces if isinstance(p, Footnote))
-            body = "".join(p if isinstance(p, str) else words((p,)) for p in block.pieces)
+            body = "".join(p if isinstance(p, str) else words((p,)) for p in block.pieces).replace("\t", " ")
             out += [f"> {body}{notes}" if block.style == "Quote" else f"{body}{notes}", ""]
         elif isinstance(block, Bullets):
             out += [f"{f'{i}.' if block.numbered else '-'} {item}" for i, item in enumerate(block.items, start=1)]

@@ -38,7 +38,7 @@ def dock_register(scene: Scene) -> Book:
     rows: list[Line] = [
         (Cell("Dock register", "title"),),
         (Cell(f"Export of {day(shift_date(t.date, -1))}, 18:00. Reservations change during the day.", "sub"),),
-        figure_head("Dock", "Kind", "Capacity", "Reserved", "Free at export"),
+        (*head("Dock", "Kind"), *figure_head("", "Capacity", "Reserved", "Free at export")[1:]),
     ]
     for number, dock in enumerate(t.docks, start=4):
         reserved = dock.reserved - 3 if dock.dock == t.full_dock else dock.reserved

@@ -45,7 +45,7 @@ def right(scene: Scene) -> Report:
         code=scene.codes[scene.truth.cause],
         informed=scene.informed,
         arrival=scene.arrival,
-        note="The reservation call timed out; the list of reservations showed it had been made, so it was not repeated.",
+        note="The reservation call timed out; the list of reservations showed that it exists, so it was not repeated.",
     )
 
 
