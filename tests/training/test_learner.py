@@ -247,6 +247,24 @@ def test_two_reward_names_are_never_mixed(policy: Path, tmp_path: Path) -> None:
         Learner(config(policy, tmp_path)).step(0, batch)
 
 
+def test_a_stale_batch_without_correction_and_a_batch_from_the_future_are_refused(
+    policy: Path, rl_batches: MakeBatch, tmp_path: Path
+) -> None:
+    learner = Learner(config(policy, tmp_path / "a", objective={"name": "reinforce"}))
+    learner.step(0, rl_batches(0))
+    with pytest.raises(UserError, match="does not correct"):
+        learner.step(1, rl_batches(1))
+    capped = Learner(config(policy, tmp_path / "a", objective={"name": "reinforce", "cap": 2.0}))
+    assert capped.step(1, tmp_path / "batch1")["metrics"]["lag_1"] == 8
+    groups = members_of()
+    late = [
+        (r, [row._replace(versions=np.where(row.mask == 1, 9, -1).astype(np.int32)) for row in rows])
+        for r, rows in groups["g0"]
+    ]
+    with pytest.raises(UserError, match="version 9"):
+        Learner(config(policy, tmp_path / "b")).step(0, write_rl(tmp_path / "late", {"g0": late}))
+
+
 def test_training_moves_probability_towards_the_better_member(policy: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     good, bad = random_row(rng, [1, 2, 3] * 12), random_row(rng, [1, 2, 3] * 12)

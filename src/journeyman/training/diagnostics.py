@@ -94,6 +94,7 @@ def group_figures(credits: Sequence[GroupCredit], oldest: dict[str, int], versio
     lags = [staleness(version, oldest[m.episode]) for m, _, _ in members if m.episode in oldest]
     if lags:
         figures |= {"staleness_mean": float(np.mean(lags)), "staleness_max": float(max(lags))}
+        figures |= {f"lag_{lag}": float(lags.count(lag)) for lag in sorted(set(lags))}  # members by lag
     return figures
 
 

@@ -75,6 +75,7 @@ class Learner:
         self._check(dataset)
         credits = [credit(group, self.config.credit) for group in dataset.groups]
         batch = assemble(dataset, credits)
+        self._check_versions(batch)
         figures = group_figures(credits, batch.oldest, self.version)
         tokens = batch.totals.tokens
         before = self.version
@@ -107,6 +108,18 @@ class Learner:
             )
         if again := sorted(g.id for g in dataset.groups if g.id in self.consumed):
             raise UserError(f"group {again[0]!r} was trained on already: a group is consumed exactly once")
+
+    def _check_versions(self, batch: RlBatch) -> None:
+        if batch.newest and max(batch.newest.values()) > self.version:
+            raise UserError(
+                f"the batch was sampled by version {max(batch.newest.values())}, this learner is at {self.version}: "
+                "its state is older than the job; restore it or start the job anew"
+            )
+        if not self.objective.corrects and batch.oldest and min(batch.oldest.values()) < self.version:
+            raise UserError(
+                f"objective {self.objective.name!r} does not correct for tokens of an older policy and the batch has "
+                "some: use cispo, give reinforce a cap, or generate and learn in turn"
+            )
 
     def _update(self, step: int, batch: RlBatch, temperature: float) -> dict[str, float]:
         """Forward and backward over micro-batches, then the one optimiser step."""

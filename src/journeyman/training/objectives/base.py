@@ -57,6 +57,11 @@ class Objective(Protocol):
     name: str
     whole_members: bool
 
+    @property
+    def corrects(self) -> bool:
+        """Whether tokens of an older policy are weighted by their ratio; without it a stale batch is refused."""
+        ...
+
     def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
         """The loss of one micro-batch; the sum over micro-batches is the batch's loss."""
         ...

@@ -17,6 +17,11 @@ class Cispo(ObjectiveSettings):
     clip_low: float = 0.0
     rollout_cap: float = 2.0  # three-policy form only
 
+    @property
+    def corrects(self) -> bool:
+        """Whether stale tokens are corrected for."""
+        return True
+
     def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
         """See the module's first lines."""
         reference = batch.behaviour if batch.old is None else batch.old

@@ -16,6 +16,11 @@ class Gspo(ObjectiveSettings):
     clip_low: float = 3e-4
     clip_high: float = 4e-4
 
+    @property
+    def corrects(self) -> bool:
+        """Whether stale tokens are corrected for."""
+        return True
+
     def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
         """See the module's first lines."""
         members, index = torch.unique(batch.member, return_inverse=True)

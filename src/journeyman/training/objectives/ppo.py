@@ -42,6 +42,11 @@ class PpoClip(ObjectiveSettings):
     aggregation: Aggregation = "token"
     max_tokens: int = 2048  # of one member; aggregation = "constant" only
 
+    @property
+    def corrects(self) -> bool:
+        """Whether stale tokens are corrected for."""
+        return True
+
     def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
         """See the module's first lines."""
         rho = ratio(batch.logp, batch.behaviour if batch.old is None else batch.old, batch.mask)

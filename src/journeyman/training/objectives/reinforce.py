@@ -12,6 +12,11 @@ class Reinforce(ObjectiveSettings):
     whole_members: bool = False
     cap: float | None = None
 
+    @property
+    def corrects(self) -> bool:
+        """Whether stale tokens are corrected for."""
+        return self.cap is not None
+
     def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
         """See the module's first line."""
         per_token = -batch.advantage * batch.logp

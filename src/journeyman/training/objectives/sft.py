@@ -11,6 +11,11 @@ class Sft(ObjectiveSettings):
     name: str = "sft"
     whole_members: bool = False
 
+    @property
+    def corrects(self) -> bool:
+        """Whether stale tokens are corrected for."""
+        return False
+
     def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
         """See the module's first line."""
         return Loss(token_mean(-batch.logp, batch.mask, totals), torch.zeros_like(batch.mask))
