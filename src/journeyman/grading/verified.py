@@ -45,9 +45,13 @@ class VerifierGrader:
         """Run the verifier once. Raises GraderFailure where it crashed, timed out, or left a test without a result."""
         started = time.perf_counter()
         spec = verifier_spec(contract.directory, self.site, load_prepared(contract.directory).budget.policy_seconds)
-        results = await run_verifier(spec, self.sandboxes, contract.workspace, evidence.written, evidence.deleted)
+        tests = tuple(c.id for c in contract.rubric.criteria)
+        results = await run_verifier(
+            spec, tests, self.sandboxes, contract.workspace, evidence.written, evidence.deleted
+        )
         verdicts = tuple(
-            Verdict(criterion=r.test, met=r.passed, evidence=r.detail or "passed", source="verifier") for r in results
+            Verdict(criterion=r.test, met=r.outcome == "passed", evidence=r.detail or r.outcome, source="verifier")
+            for r in results
         )
         raw, rewards = aggregate(contract.rubric, verdicts)
         return Grade(

@@ -1,7 +1,7 @@
 """Tasks of the PyPI package claw-bench, adapted at the edge: prepared once in a box, then tasks like any other.
 
 Invariant: a prepared directory is create-only and bound by its content digest; its verifier and solution never enter an
-agent's box, and its tests are named, one criterion each, before any rollout.
+agent's box, and its tests are named, one criterion each, before any rollout (without those that this world skips).
 """
 
 import shutil
@@ -16,12 +16,12 @@ from journeyman.records.base import Record, canonical_json, sha256_hex
 from journeyman.records.rubric import Check, Criterion, Rubric
 from journeyman.records.task import Budget, Plan, PlanStep, Requirement, Task, TaskMetadata, ToolCall, WorldFile
 from journeyman.sandbox.base import SandboxProvider, SandboxSpec
-from journeyman.tasks.verifier import VerifierSpec, collect_tests
+from journeyman.tasks.verifier import VerifierSpec, survey
 
 SUITE, VERSION = "claw-bench", "0.1.0"
 WHERE = Path("share") / "claw-bench" / "tasks"  # below the directory that `pip install --target` filled
 TEST_CHECK = "verifier_test"  # decided by the verifier alone; the registry of checks does not know it
-_SETUP, _WORK = "/opt/task", "workspace"  # instructions speak of workspace/FILE, below the box's /workspace
+_WORK = "workspace"  # instructions speak of workspace/FILE, below the box's /workspace
 
 
 class ClawToml(Record):
@@ -73,7 +73,7 @@ async def prepare(source: Path, out: Path, site: Path, sandboxes: SandboxProvide
         shutil.copy(source.parent.parent / "conftest.py", here / "tests" / "conftest.py")
         shutil.copytree(source / "solution", here / "solution")
         spec = verifier_spec(here, site, toml.timeout)
-        tests = await collect_tests(spec, sandboxes, workspace)
+        tests = tuple(r.test for r in await survey(spec, sandboxes, workspace) if r.outcome != "skipped")
         instruction = (source / "instruction.md").read_text(encoding="utf-8")
         task = _task(source, toml, instruction, tests, _world(workspace))
         digest = _digest(here, task)
@@ -83,13 +83,16 @@ async def prepare(source: Path, out: Path, site: Path, sandboxes: SandboxProvide
 
 
 async def _set_up(source: Path, workspace: Path, sandboxes: SandboxProvider) -> None:
-    """The initial workspace, as setup.sh makes it (empty folders too)."""
+    """The initial workspace, as setup.sh makes it (empty folders too).
+
+    Some scripts take the workspace's path, some write beside their environment/ folder: here both are the same place.
+    """
     (workspace / _WORK).mkdir(parents=True)
-    box = await sandboxes.start(
-        SandboxSpec(workspace=(workspace,), read_only={f"{_SETUP}/environment": source / "environment"}, label="setup")
-    )
+    stage = workspace.parent / "stage"
+    shutil.copytree(source / "environment", stage / "environment")
+    box = await sandboxes.start(SandboxSpec(workspace=(stage,), label="setup"))
     try:
-        command = f"bash {_SETUP}/environment/setup.sh /workspace/{_WORK} >&2; echo exit=$?; find . -type d -empty"
+        command = f"bash environment/setup.sh /workspace/{_WORK} >&2; echo exit=$?; find {_WORK} -type d -empty"
         done = await box.call("exec", {"command": command, "timeout_seconds": 60.0}, timeout_seconds=90.0)
         lines = str(done.get("output", "")).splitlines()
         if "exit=0" not in lines:
@@ -97,7 +100,10 @@ async def _set_up(source: Path, workspace: Path, sandboxes: SandboxProvider) -> 
         change = await box.collect()
     finally:
         await box.close()
+        shutil.rmtree(stage)
     for path, data in change.written.items():
+        if not path.startswith(f"{_WORK}/"):
+            continue
         (workspace / path).parent.mkdir(parents=True, exist_ok=True)
         (workspace / path).write_bytes(data)
     for empty in lines[lines.index("exit=0") + 1 :]:
