@@ -96,11 +96,11 @@ def _mail(folder: Folder, scene: Scene) -> None:
         ),
     )
     folder.mail(
-        f"mail/{shift_date(quarter_end(t, t.other_period), 27)}_receipt.eml",
+        f"mail/{shift_date(quarter_end(t, t.other_period), 17)}_receipt.eml",
         Message(
             scene.agent_contact,
             (officer,),
-            at(shift_date(quarter_end(t, t.other_period), 27), 15, 0),
+            at(shift_date(quarter_end(t, t.other_period), 17), 15, 0),
             f"Receipt: certificate {quarter(t, t.other_period)}",
             f"We received your certificate for {quarter(t, t.other_period)}. No "
             f"questions.\n\n{scene.agent_contact.name}",

@@ -263,7 +263,7 @@ def previous_certificate(scene: Scene) -> Document:
     t = scene.truth
     line = t.line(t.entity, t.other_period, t.covenant)
     document = "Agreement" if t.other_period not in t.amendment_periods else f"Amendment No. {t.amendment_number}"
-    dated = shift_date(quarter_end(t, t.other_period), 25)
+    dated = shift_date(quarter_end(t, t.other_period), 15)
     return Document(
         f"Compliance certificate: {quarter(t, t.other_period)}",
         (

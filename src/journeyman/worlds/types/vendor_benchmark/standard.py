@@ -10,7 +10,7 @@ from journeyman.worlds.base import WorldDraft
 from journeyman.worlds.criteria import all_of, any_of, check, criterion, field
 from journeyman.worlds.types.vendor_benchmark import standard_plans as plans
 from journeyman.worlds.types.vendor_benchmark.standard_files import build, offer_mail
-from journeyman.worlds.types.vendor_benchmark.standard_scene import Scene, number, percent, quarter, scene
+from journeyman.worlds.types.vendor_benchmark.standard_scene import Scene, file_name, number, percent, quarter, scene
 from journeyman.worlds.types.vendor_benchmark.truth import VendorBenchmarkTruth
 
 STANDARD_BUDGET = Budget(max_turns=80, max_sampled_tokens=64_000, policy_seconds=1800.0, command_seconds=60.0)
@@ -125,7 +125,7 @@ def _credit(setting: Scene) -> Iterator[Criterion]:
     )  # fmt: skip
     yield criterion(
         "excluded", f"The look-alike left out is {t.lookalike}", 2.0, field(path, "Excluded look-alike", t.lookalike),
-        "entity", (setting.contract,), "authority",
+        "entity", (setting.contract, f"register/{file_name(t.lookalike)}.pdf"), "authority",
     )  # fmt: skip
     yield criterion(
         "period", f"The cut-off quarter is {setting.quarter}", 2.0,

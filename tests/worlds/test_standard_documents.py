@@ -1,0 +1,224 @@
+"""Built files: the same bytes at any time, readable by the office libraries, formulas that say what they hold."""
+
+import ast
+import io
+import operator
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from statistics import fmean
+
+import docx
+import openpyxl
+import pdfplumber
+import pptx
+import pytest
+
+from journeyman.office.render import render
+from journeyman.office.rendered import Cell, Rendered, column_letters, column_number
+from journeyman.worlds.documents.docx import docx_bytes
+from journeyman.worlds.documents.mail import Message, address, eml_bytes
+from journeyman.worlds.documents.model import (
+    Bullets,
+    Commented,
+    Deleted,
+    Document,
+    Facts,
+    Footnote,
+    Grid,
+    Heading,
+    House,
+    Inserted,
+    Para,
+    Signatures,
+    text,
+)
+from journeyman.worlds.documents.pdf import pdf_bytes
+from journeyman.worlds.documents.text import md_bytes
+from journeyman.worlds.registry import ENVIRONMENT_TYPES, make_world
+
+TYPES = sorted(ENVIRONMENT_TYPES)
+
+
+def letter() -> Document:
+    return Document(
+        "Clearance & release",
+        (
+            Facts((("To", "Ada Barham"), ("Date", "4 March 2026"))),
+            Heading("1. Figures"),
+            text(
+                "Revenue is **EUR 512m**",
+                Footnote("As approved."),
+                ", not ",
+                Deleted("480", "Bo Kerr", "2026-03-05"),
+                Inserted("500", "Bo Kerr", "2026-03-05"),
+                " as ",
+                Commented("first said", "Bo Kerr", "2026-03-05", "By whom?"),
+                ".",
+            ),
+            Bullets(("one", "two"), numbered=True),
+            Bullets(("uno", "due"), numbered=True),
+            Grid(
+                ("Area", "Line", "FY26"),
+                (("North", "A", "1,200"), ("North", "B", "(40)"), ("Sum",), ("Total", "", "1,160")),
+                total=True,
+                merge_first=True,
+            ),
+            Para(("9.1\tNothing else is said.",), "Clause"),
+            Signatures((("Ada Barham", "CFO", "2026-03-04"), ("Leo Kerr", "Secretary", ""))),
+        ),
+        House("Norvane plc", "12 Quay Street"),
+        "Ada Barham",
+        "2026-03-04",
+        reference="LT/1",
+        status="DRAFT",
+    )
+
+
+def test_a_written_letter_is_read_back_whole() -> None:
+    read = render("letter.docx", docx_bytes(letter()))
+    for part in (
+        "[header] Norvane plc\tDRAFT",
+        "# Clearance & release",
+        "To | Ada Barham",
+        "Revenue is EUR 512m[fn1], not [-480-][+500+] as first said[comment 0].",
+        "[fn1] As approved.",
+        "1. one\n2. two\n1. uno\n2. due",
+        "North | B | (40)",
+        "Signed: Ada Barham, 2026-03-04",
+        '[comment 0, Bo Kerr 2026-03-05 on "first said"] By whom?',
+    ):
+        assert part in read.text, part
+    assert "not 500 as first said" in read.plain
+    assert "not 480 as first said" in read.original
+
+
+def test_a_written_letter_opens_in_the_word_library_with_its_properties() -> None:
+    opened = docx.Document(io.BytesIO(docx_bytes(letter())))
+    assert opened.paragraphs[0].style.name == "Title"
+    assert opened.core_properties.author == "Ada Barham"
+    assert opened.core_properties.created.isoformat()[:10] == "2026-03-04"
+    assert opened.sections[0].header.paragraphs[0].text.startswith("Norvane plc")
+    assert [c.text for c in opened.tables[1].rows[0].cells] == ["Area", "Line", "FY26"]
+
+
+def test_the_same_letter_as_pdf_and_markdown_says_the_same() -> None:
+    for name, data in (("letter.pdf", pdf_bytes(letter())), ("letter.md", md_bytes(letter()))):
+        said = " ".join(render(name, data).plain.split())
+        for part in ("Clearance & release", "Ada Barham", "EUR 512m", "500", "first said", "As approved", "1,200"):
+            assert part in said, (name, part)
+        assert "480" not in said
+
+
+def test_a_thread_quotes_what_came_before_and_links_to_it() -> None:
+    ada, bo = address("Ada Barham", "Norvane plc"), address("Bo Kerr", "Calmere Legal")
+    first = Message(ada, (bo,), "2026-03-04T09:00", "Release", "May we?\n\nAda")
+    data = eml_bytes(first, Message(bo, (ada,), "2026-03-04T10:00", "Re: Release", "Not yet.\n\nBo"))
+    read = render("re.eml", data)
+    assert "From: Bo Kerr <bo.kerr@calmere.example>" in read.text
+    assert "> May we?" in read.text
+    assert "In-Reply-To" in read.text
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_world_has_the_same_bytes_in_another_process_time_zone_and_year(name: str) -> None:
+    program = (
+        "import time\nreal = time.time\ntime.time = lambda: real() + 4e7\n"
+        "from journeyman.worlds.registry import make_world\n"
+        f"print(make_world({name!r}, 5, 'heldout', 'standard').digest())"
+    )
+    elsewhere = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"TZ": "Pacific/Auckland", "PYTHONHASHSEED": "3", "PATH": "", "HOME": "/tmp"},
+    )
+    assert elsewhere.stdout.strip() == make_world(name, 5, "heldout", "standard").digest()
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_office_file_opens_in_its_library_and_reads_without_warning(name: str) -> None:
+    for path, file in make_world(name, 1, "train", "standard").files.items():
+        kind = path.rsplit(".", 1)[1]
+        if kind == "docx":
+            docx.Document(io.BytesIO(file.data))
+        elif kind == "xlsx":
+            openpyxl.load_workbook(io.BytesIO(file.data))
+        elif kind == "pptx":
+            pptx.Presentation(io.BytesIO(file.data))
+        elif kind == "pdf":
+            with pdfplumber.open(io.BytesIO(file.data)) as opened:
+                assert opened.pages
+        read = render(path, file.data)
+        unusual = [w for w in read.warnings if "hidden" not in w and "tracked" not in w]
+        assert not unusual, (path, unusual)
+        assert read.plain.strip(), path
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_formula_holds_the_value_it_has(name: str) -> None:
+    formulas = 0
+    for path, file in make_world(name, 1, "train", "standard").files.items():
+        if path.endswith(".xlsx"):
+            book = render(path, file.data)
+            for sheet, address_, cell in _formulas(book):
+                formulas += 1
+                assert cell.value == pytest.approx(_evaluate(book, sheet, str(cell.formula))), (
+                    path,
+                    sheet,
+                    address_,
+                )
+    assert formulas >= 4
+
+
+def _formulas(book: Rendered) -> Iterator[tuple[str, str, Cell]]:
+    for sheet, cells in book.cells.items():
+        for address_, cell in cells.items():
+            if cell.formula:
+                yield sheet, address_, cell
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_FUNCTIONS: dict[str, Callable[[list[float]], float]] = {
+    "SUM": sum,
+    "AVERAGE": fmean,
+    "COUNTA": lambda values: float(len(values)),
+}
+
+
+def _evaluate(book: Rendered, sheet: str, formula: str) -> float:
+    """The value of sums, means, counts and arithmetic over cells, computed here and not by who wrote the file."""
+    whole = re.fullmatch(r"=(SUM|AVERAGE|COUNTA)\((?:(\w+)!)?([A-Z]+)(\d+):([A-Z]+)(\d+)\)", formula)
+    if whole:
+        cells = book.cells[whole[2] or sheet]
+        block = [
+            cells.get(f"{column_letters(c)}{r}")
+            for c in range(column_number(whole[3]), column_number(whole[5]) + 1)
+            for r in range(int(whole[4]), int(whole[6]) + 1)
+        ]
+        found = [c.value for c in block if c is not None]
+        return _FUNCTIONS[whole[1]]([v if isinstance(v, int | float) else 1.0 for v in found if v is not None])
+
+    def look_up(match: re.Match[str]) -> str:
+        value = book.cells[(match[1] or sheet).strip("'")][match[2]].value
+        assert isinstance(value, int | float), formula
+        return repr(value)
+
+    return _arithmetic(ast.parse(re.sub(r"(?:('[^']+'|\w+)!)?([A-Z]+\d+)", look_up, formula[1:]), mode="eval").body)
+
+
+def _arithmetic(node: ast.expr) -> float:
+    if isinstance(node, ast.BinOp):
+        return _OPERATORS[type(node.op)](_arithmetic(node.left), _arithmetic(node.right))
+    if isinstance(node, ast.UnaryOp):
+        return -_arithmetic(node.operand)
+    assert isinstance(node, ast.Constant)
+    assert isinstance(node.value, int | float)
+    return node.value
