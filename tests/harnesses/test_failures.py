@@ -24,7 +24,7 @@ from tests.harnesses.test_loop import LOOK, Desk
 
 async def test_a_killed_sandbox_is_a_sandbox_failure(stage: Any) -> None:
     async with stage(plan([LOOK], [LOOK])) as held:
-        os.kill(held.box.started.executor, signal.SIGKILL)
+        os.kill(held.box.started.pid, signal.SIGKILL)
         with pytest.raises(SandboxFailure, match="box_lost"):
             await native_harness().run(held.run)
 
@@ -34,7 +34,7 @@ async def test_a_killed_bubblewrap_box_is_a_sandbox_failure(stage: Any) -> None:
         pytest.skip(detect().line())
     async with BubblewrapProvider() as provider:
         async with stage(plan([LOOK], [LOOK]), provider=provider) as held:
-            os.kill(held.box.started.box, signal.SIGKILL)
+            os.kill(held.box.started.pid, signal.SIGKILL)
             with pytest.raises(SandboxFailure, match="box_lost"):
                 await native_harness().run(held.run)
 

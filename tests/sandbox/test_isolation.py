@@ -68,12 +68,21 @@ async def test_the_executor_cannot_be_traced_or_read(bubblewrap: BubblewrapProvi
     assert reply["exit_code"] != 0
 
 
+async def test_the_boxes_init_cannot_be_traced(bubblewrap: BubblewrapProvider) -> None:
+    box = await start(bubblewrap)
+    trace = "import ctypes; libc = ctypes.CDLL(None, use_errno=True); "
+    trace += "print(libc.ptrace(16, 1, 0, 0), ctypes.get_errno(), libc.ptrace(0, 0, 0, 0))"
+    assert (await bash(box, f'python3 -c "{trace}"'))["output"] == "-1 1 -1\n"
+    assert (await bash(box, "grep Seccomp: /proc/self/status"))["output"].split() == ["Seccomp:", "2"]
+    assert (await bash(box, "kill -9 1; kill -STOP 1; echo alive"))["output"].endswith("alive\n")
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives each box its own uid")
 async def test_boxes_that_run_together_have_different_uids(bubblewrap: BubblewrapProvider) -> None:
     boxes = await asyncio.gather(*(start(bubblewrap) for _ in range(3)))
     assert len({box.identity.uid for box in boxes}) == 3
     assert all(box.identity.uid > 60_000 for box in boxes)
-    processes = [Path(f"/proc/{box.started.box}").stat().st_uid for box in boxes]
+    processes = [Path(f"/proc/{box.started.pid}").stat().st_uid for box in boxes]
     assert processes == [box.identity.uid for box in boxes]
 
 

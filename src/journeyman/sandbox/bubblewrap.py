@@ -38,7 +38,7 @@ STATE_PREFIX = "journeyman-box-"
 START_SECONDS = 30.0
 KILL_SECONDS = 10.0
 END_SECONDS = 5.0
-SIGNAL_CODES = 128  # exit codes above it name the signal that killed an executor
+NOTICE_SECONDS = 0.3  # a box that was lost is told within it; one that stands is not
 EXECUTOR_KILLED = "every process of the sandbox was killed; files read before must be read again to change them"
 
 
@@ -60,6 +60,7 @@ class BubblewrapBox:
         self._where = where
         self.channel = Channel(started.socket)
         self.cpu_seconds = 0.0  # of every process of the box, known after `close`
+        self._executor: Started | None = None  # the one that replaced the box's first
         self._provider = provider
         self._closed = False
 
@@ -79,21 +80,19 @@ class BubblewrapBox:
     async def _replace_executor(self, failure: SandboxFailure) -> bool:
         """Another executor, if the last one was killed or stopped and the box still stands. Raises SandboxFailure."""
         if failure.cause == "executor_silent":
-            kill_if_stopped(self.started.executor)
+            kill_if_stopped((self._executor or self.started).pid)
         elif failure.cause != "executor_gone":
             return False
-        ended = await _within(self.started.executor_exit, END_SECONDS)
-        if self._closed or ended is None or ended.code <= SIGNAL_CODES or self.started.box_exit.done():
+        if self._closed or await _within(self.started.exit, NOTICE_SECONDS) is not None:
             return False
-        self.cpu_seconds += ended.cpu_seconds
         self.channel.close()
-        self.started = await self._provider.another_executor(self.started.box, self._where)
-        self.channel = Channel(self.started.socket)
+        self._executor = await self._provider.another_executor(self.started.pid, self._where)
+        self.channel = Channel(self._executor.socket)
         await self.channel.hello(START_SECONDS)
         return True
 
     def _last_words(self) -> str:
-        exit = self.started.executor_exit
+        exit = self.started.exit
         if not exit.done() or exit.exception() is not None:
             return ""
         ended = exit.result()
@@ -176,7 +175,7 @@ class BubblewrapProvider:
         ids = (uid, uid) if self._uids else None
         number = next(self._numbers)
         directory = self._state / "boxes" / str(number)
-        limits = BoxLimits([], [], ())
+        limits: BoxLimits | None = None
         try:
             limits = self._limits.prepare(spec.limits, own_uid=bool(ids))
             argv, layers, where = await self._command(spec, directory, uid, ids)
@@ -238,8 +237,12 @@ class BubblewrapProvider:
 
     async def kill(self, box: BubblewrapBox) -> Exit | None:
         """End all processes of a box at once; None where the end was not seen."""
-        await self._launcher.kill(box.started.box)
-        return await _within(box.started.box_exit, END_SECONDS)
+        await self._launcher.end(box.started.pid)
+        ended = await _within(box.started.exit, END_SECONDS)
+        if ended is None:
+            await self._launcher.kill(box.started.pid)
+            ended = await _within(box.started.exit, END_SECONDS)
+        return ended
 
     async def end(self, box: BubblewrapBox) -> None:
         """End a box's processes, free its uid, remove its files (called by `BubblewrapBox.close`)."""
@@ -247,19 +250,22 @@ class BubblewrapProvider:
         ended: Exit | None = None
         try:
             ended = await self.kill(box)
-            executor = await _within(box.started.executor_exit, END_SECONDS)
-            box.cpu_seconds += sum(part.cpu_seconds for part in (ended, executor) if part is not None)
+            box.cpu_seconds = ended.cpu_seconds if ended is not None else 0.0
         except SandboxFailure:
             ended = Exit(-9, 0.0, "")  # the spawner is gone, and every box with it
         self._boxes.discard(box)
-        self._clear(box.directory, box.identity.uid if ended else -1, box.limits)
+        if ended:
+            self._clear(box.directory, box.identity.uid, box.limits)
+        else:  # what may still run keeps its uid and its limits to itself
+            self._clear(box.directory, -1, None)
         self._reach.trim({layer for other in self._boxes for layer in other.layers})
 
-    def _clear(self, directory: Path, uid: int, limits: BoxLimits) -> None:
-        self._limits.release(limits)
+    def _clear(self, directory: Path, uid: int, limits: BoxLimits | None) -> None:
+        if limits is not None:
+            self._limits.release(limits)
         if directory.exists():
             shutil.rmtree(directory, onerror=unlock)
-        if uid in self._uids:  # never the uid of a box that may still run
+        if uid in self._uids:
             self._free.append(uid)
 
 

@@ -1,12 +1,14 @@
 """How a forked process gets into a box: limits, uid, namespaces, and no way back to a capability.
 
-Invariant: when `enter` returns, the process is in every namespace of the box, has the box's uid, empty capability sets,
-no_new_privs, and cannot be traced; everything it executes starts from there.
+Invariant: the process that `enter` makes is in every namespace of the box, has empty capability sets and no_new_privs,
+and cannot be traced; everything it executes starts from there.
 """
 
 import ctypes
 import os
 import resource
+
+from journeyman.sandbox import filtering
 
 NAMESPACES = {"user": 0x10000000, "mnt": 0x20000, "uts": 0x4000000, "ipc": 0x8000000, "pid": 0x20000000}
 NAMESPACES |= {"net": 0x40000000, "cgroup": 0x2000000}
@@ -14,9 +16,12 @@ CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 4096, 16384, 1 << 18
 PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 24, 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 CAPABILITY_VERSION_3 = 0x20080522
+_HEADER, _NOTHING = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()
 
 libc = ctypes.CDLL(None, use_errno=True)
 _private: list[bool] = []
+with open("/proc/sys/kernel/cap_last_cap") as _file:  # noqa: PTH123
+    LAST_CAPABILITY = int(_file.read())
 
 
 def _check(result: int, what: str) -> None:
@@ -45,11 +50,8 @@ def become(ids: "tuple[int, int] | None") -> None:
         os.setresuid(ids[0], ids[0], ids[0])
 
 
-def enter(init: int, ids: "tuple[int, int] | None", keep: int) -> None:
-    """Enter the box whose init is `init`, and return in a new process there; this one waits for it and ends as it ends.
-
-    `keep`: the fd that only the new process keeps. Raises OSError.
-    """
+def enter(init: int) -> int:
+    """Enter the box whose init is `init`: returns 0 in a new process there, and its pid in this one. Raises OSError."""
     flags = 0
     for name, flag in NAMESPACES.items():
         if os.readlink(f"/proc/{init}/ns/{name}") != os.readlink(f"/proc/self/ns/{name}"):  # noqa: PTH115
@@ -58,16 +60,30 @@ def enter(init: int, ids: "tuple[int, int] | None", keep: int) -> None:
     if missing & ~NAMESPACES["cgroup"]:
         raise OSError(f"the box of process {init} shares a namespace with the host (missing: {missing:#x})")
     target = os.pidfd_open(init)
-    become(ids)
     _check(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl dumpable")
     _check(libc.setns(target, flags), "setns")
     os.close(target)
     child = os.fork()
-    if child:
-        os.close(keep)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        os._exit(128 - code if code < 0 else code)
-    drop_capabilities()
+    if child == 0:
+        drop_capabilities()
+        adopt()
+    return child
+
+
+def init_of(box: int) -> int:
+    """The init of a running box: the child of the child of the process that started it. Raises OSError."""
+    parents: dict[int, int] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat") as file:  # noqa: PTH123
+                    parents[int(name)] = int(file.read().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+    for pid, parent in parents.items():
+        if parents.get(parent) == box and os.readlink(f"/proc/{pid}/ns/pid") != os.readlink("/proc/self/ns/pid"):  # noqa: PTH115
+            return pid
+    raise ProcessLookupError(f"the box of process {box} has no init")
 
 
 def adopt() -> None:
@@ -78,13 +94,11 @@ def adopt() -> None:
 def drop_capabilities() -> None:
     """Empty the bounding, ambient, permitted, effective and inheritable sets, for good. Raises OSError."""
     _check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl no_new_privs")
-    for capability in range(64):
-        if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
-            break  # beyond the last one this kernel knows
+    for capability in range(LAST_CAPABILITY + 1):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
-    nothing = (ctypes.c_uint32 * 6)()
-    _check(libc.capset(header, nothing), "capset")
+    _check(filtering.apply(libc), "prctl seccomp")
+    _check(libc.capset(_HEADER, _NOTHING), "capset")
     _check(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl dumpable")
 
 

@@ -27,13 +27,11 @@ class Exit(NamedTuple):
 
 
 class Started(NamedTuple):
-    """A running executor: pids, our end of its socket, and the exits to come."""
+    """A started box or executor: the pid that stands for it, our end of the executor's socket, and its exit to come."""
 
-    box: int  # bwrap's pid, 0 where there is no box
-    executor: int
+    pid: int
     socket: socket.socket
-    box_exit: "asyncio.Future[Exit]"  # of the box, or of the executor where there is no box
-    executor_exit: "asyncio.Future[Exit]"
+    exit: "asyncio.Future[Exit]"
 
 
 class Where(NamedTuple):
@@ -105,8 +103,8 @@ class Launcher:
                 if not future.done():
                     future.set_result(ended)
             else:
-                if kind == "started":  # the exits go along: one may be told before the caller wakes up
-                    rest += [self._exits.setdefault(pid, self._loop.create_future()) if pid else None for pid in rest]
+                if kind == "started":  # its exit goes along: it may be told before the caller wakes up
+                    rest.append(self._exits.setdefault(rest[0], self._loop.create_future()) if rest[0] else None)
                 answer = self._answers.pop(ident)
                 if not answer.done():
                     answer.set_result(rest)
@@ -151,16 +149,16 @@ class Launcher:
         ours, theirs = socket.socketpair()
         try:
             asked = (kind, next(self._ids), *rest)
-            box, executor, box_exit, executor_exit = await self._ask(asked, theirs.fileno())
-            if not executor:
-                raise SandboxFailure("box_not_started", (await box_exit).errors if box_exit else "it has ended")
+            pid, exit = await self._ask(asked, theirs.fileno())
+            if not pid:
+                raise SandboxFailure("box_lost", "it has ended")
         except BaseException:
             ours.close()
             raise
         finally:
             theirs.close()
         ours.setblocking(False)
-        return Started(box, executor, ours, box_exit or executor_exit, executor_exit)
+        return Started(pid, ours, exit)
 
     def cpu_seconds(self) -> float:
         """CPU of the spawner, of what ended below it, and nothing else (0.0 once it is gone)."""
@@ -169,6 +167,11 @@ class Launcher:
         except OSError:
             return 0.0
         return int(own) / 1e9 + self._ended_cpu_seconds
+
+    async def end(self, pid: int) -> None:
+        """Ask a box to end, with all its processes; nothing happens where it has ended."""
+        if pid in self._exits:
+            await self._send(("end", pid))
 
     async def kill(self, pid: int) -> None:
         """SIGKILL a started program; nothing happens where it has ended."""

@@ -21,9 +21,9 @@ _numbers = itertools.count()
 class BoxLimits(NamedTuple):
     """What a spawner applies: (resource, limit) pairs and the files its child writes itself into."""
 
+    limits: Limits
     rlimits: list[tuple[int, int]]
     join: list[str]
-    groups: tuple[Path, ...]  # directories to remove once the box has ended
 
 
 class LimitSetter:
@@ -33,7 +33,7 @@ class LimitSetter:
         self._root = root
         self._name = f"journeyman-{os.getpid()}-{next(_numbers)}"
         self._boxes = itertools.count(1)
-        self._pending: list[Path] = []
+        self._idle: dict[Limits, list[BoxLimits]] = {}
         self._clear_remains()
         self.kind = self._detect()
 
@@ -66,49 +66,50 @@ class LimitSetter:
 
     def prepare(self, limits: Limits, own_uid: bool) -> BoxLimits:
         """Limits for one box. `own_uid`: no other box runs under its uid, so processes can be counted by uid."""
+        idle = self._idle.get(limits)
+        if idle:
+            return idle.pop()
         rlimits = [
             (resource.RLIMIT_FSIZE, limits.file_bytes),
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_NOFILE, OPEN_FILES),
         ]
+        if self.kind == "rlimits":
+            rlimits.append((resource.RLIMIT_AS, limits.memory_bytes * 4))
+            rlimits.append((resource.RLIMIT_DATA, limits.memory_bytes))
+            if own_uid:
+                rlimits.append((resource.RLIMIT_NPROC, limits.pids))
+            return BoxLimits(limits, rlimits, [])
         name = str(next(self._boxes))
         period = 100_000
         quota = max(1000, int(limits.cpu_cores * period))
         if self.kind == "cgroup-v2":
-            group = self._root / self._name / name
-            files = {"memory.max": limits.memory_bytes, "pids.max": limits.pids, "cpu.max": f"{quota} {period}"}
-            _create(group, {key: str(value) for key, value in files.items()})
-            return BoxLimits(rlimits, [str(group / "cgroup.procs")], (group,))
-        if self.kind == "cgroup-v1":
+            one = {"memory.max": limits.memory_bytes, "pids.max": limits.pids, "cpu.max": f"{quota} {period}"}
+            settings = {self._root / self._name / name: one}
+        else:
             settings = {
-                "memory": {"memory.limit_in_bytes": str(limits.memory_bytes)},
-                "pids": {"pids.max": str(limits.pids)},
-                "cpu": {"cpu.cfs_quota_us": str(quota)},
+                self._root / "memory" / self._name / name: {"memory.limit_in_bytes": limits.memory_bytes},
+                self._root / "pids" / self._name / name: {"pids.max": limits.pids},
+                self._root / "cpu" / self._name / name: {"cpu.cfs_quota_us": quota},
             }
-            groups = tuple(self._root / controller / self._name / name for controller in settings)
-            for group, files_of in zip(groups, settings.values(), strict=True):
-                _create(group, files_of)
-            return BoxLimits(rlimits, [str(group / "cgroup.procs") for group in groups], groups)
-        rlimits.append((resource.RLIMIT_AS, limits.memory_bytes * 4))
-        rlimits.append((resource.RLIMIT_DATA, limits.memory_bytes))
-        if own_uid:
-            rlimits.append((resource.RLIMIT_NPROC, limits.pids))
-        return BoxLimits(rlimits, [], ())
+        for group, files in settings.items():
+            group.mkdir()
+            for file, value in files.items():
+                (group / file).write_text(str(value))
+        return BoxLimits(limits, rlimits, [str(group / "cgroup.procs") for group in settings])
 
     def release(self, limits: BoxLimits) -> None:
-        """Remove the cgroups of an ended box; the kernel may take a moment to see that they are empty."""
-        self._pending = [group for group in (*self._pending, *limits.groups) if not _removed(group)]
+        """The box has ended: the next one with equal limits may take its cgroups (they hold nothing but limits)."""
+        self._idle.setdefault(limits.limits, []).append(limits)
 
     def sweep(self) -> None:
-        """Remove every cgroup this setter made. Blocks for SWEEP_SECONDS at most."""
-        parents = (self._root / self._name, *self._root.glob(f"*/{self._name}"))
-        self._pending += [
-            child for parent in parents if parent.is_dir() for child in parent.iterdir() if child.is_dir()
-        ]
+        """Remove every cgroup this setter made. Blocks for SWEEP_SECONDS at most: an ended process takes a moment."""
+        self._idle.clear()
+        parents = [self._root / self._name, *self._root.glob(f"*/{self._name}")]
+        left = [child for parent in parents if parent.is_dir() for child in parent.iterdir() if child.is_dir()]
         deadline = time.monotonic() + SWEEP_SECONDS
-        while self._pending and time.monotonic() < deadline:
-            self.release(BoxLimits([], [], ()))
-            time.sleep(0.005 if self._pending else 0)
+        while (left := [group for group in left if not _removed(group)]) and time.monotonic() < deadline:
+            time.sleep(0.005)
         for parent in parents:
             _removed(parent)
 
@@ -121,9 +122,3 @@ def _removed(group: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def _create(group: Path, files: dict[str, str]) -> None:
-    group.mkdir()
-    for name, value in files.items():
-        (group / name).write_text(value)

@@ -105,7 +105,7 @@ class LocalProvider:
         """End one box (called by `LocalSandbox.close`)."""
         box.channel.close()
         with contextlib.suppress(SandboxFailure):  # the launcher is gone, and the executor with it
-            await box.started.executor_exit
+            await box.started.exit
         self._boxes.discard(box)
         shutil.rmtree(box.directory, ignore_errors=True)
 

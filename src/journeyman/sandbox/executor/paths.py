@@ -67,7 +67,7 @@ def read_all(fd: int, size: int = 0, most: int = LOAD_BYTES) -> bytes:
     """What an fd still gives, a little more than `most` bytes at most; `size` is a hint."""
     parts, total = [], 0
     while total <= most:
-        data = posix.read(fd, min(max(65536, size + 1), most + 65536))
+        data = posix.read(fd, min(max(4096, size + 1), most + 4096))
         if not data:
             break
         parts.append(data)

@@ -62,7 +62,7 @@ def answer(control: int, reply: dict[str, object]) -> None:
 
 
 def serve(control: int, root: str, token: str, environment: dict[str, str], alone: bool) -> None:
-    """Answer until the host closes the socket, then end everything that runs in the box.
+    """Answer until the host closes the socket, and leave nothing of the box running.
 
     `environment`: of the commands. `alone`: this process and the box's init are all that the box holds that is ours.
     """
@@ -91,4 +91,5 @@ def serve(control: int, root: str, token: str, environment: dict[str, str], alon
         except OSError as error:
             reply = {"error": f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")}
         answer(control, reply)
-    processes.kill_all({})
+    if not alone:  # a box ends with its executor
+        processes.kill_all({})
