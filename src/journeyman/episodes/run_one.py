@@ -5,12 +5,13 @@ Exactly one of `stop` (the policy's doing, graded) and `failure` (ours, quaranti
 
 import shutil
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from journeyman.errors import Failure, HarnessFailure, ServiceFailure, boundary
+from journeyman.errors import CaptureFailure, Failure, HarnessFailure, Layer, ServiceFailure, boundary
 from journeyman.harnesses.base import Harness, HarnessExit, HarnessRun
 from journeyman.records.base import canonical_json
 from journeyman.records.episode import Episode, EpisodeSpec, Usage
@@ -28,7 +29,8 @@ class Slot(Protocol):
 
     url: str
     key: str
-    failure: Failure | None
+    failure: Failure | None  # the first failure of ours that a call met
+    captured: Any  # counts (`capture.recorder.Captured`); None while the slot is open
 
     async def close(self) -> Any:
         """No token can land after this; returns counts (`capture.recorder.Captured`)."""
@@ -75,6 +77,10 @@ class Workplace:
     harness: Harness
 
 
+def _cause(failure: Failure) -> FailureCause:
+    return FailureCause(layer=failure.layer, cause=failure.cause, detail=failure.detail[:2000])
+
+
 @dataclass
 class _Attempt:
     spec: EpisodeSpec
@@ -90,7 +96,7 @@ class _Attempt:
     def fail(self, failure: Failure) -> None:
         """Keep the first failure: later ones follow from it."""
         if self.failure is None:
-            self.failure = FailureCause(layer=failure.layer, cause=failure.cause, detail=failure.detail[:2000])
+            self.failure = _cause(failure)
 
     def header(self) -> Episode:
         exit_ = self.exit
@@ -141,17 +147,18 @@ async def _provision_and_act(attempt: _Attempt) -> None:
     started = time.monotonic()
     async with AsyncExitStack() as stack:
         budget = spec.budget or ready.task.budget
-        slot = place.gateway.open(spec, attempt.directory, budget.context_tokens)
+        with boundary("capture"):
+            slot = place.gateway.open(spec, attempt.directory, budget.context_tokens)
         box: Sandbox | None = None
         world: ServiceWorld | None = None
         try:
             with boundary("sandbox"):
                 box = await place.sandboxes.start(_box_spec(ready, spec))
-                stack.push_async_callback(box.close)
+                stack.push_async_callback(_within, "sandbox", box.close)
                 attempt.sandbox = box.identity.model_dump(mode="json")
             if ready.task.services:
                 world = await _open_world(attempt)
-                stack.push_async_callback(world.close)
+                stack.push_async_callback(_within, "service", world.close)
             attempt.timing["provision"] = time.monotonic() - started
             with boundary("harness"):
                 attempt.exit = await place.harness.run(
@@ -171,6 +178,11 @@ async def _provision_and_act(attempt: _Attempt) -> None:
             attempt.fail(failure)
         attempt.timing["act"] = time.monotonic() - started - attempt.timing.get("provision", 0.0)
         await _finalise(attempt, slot, box, world)
+
+
+async def _within(layer: Layer, close: Callable[[], Awaitable[None]]) -> None:
+    with boundary(layer):
+        await close()
 
 
 def _box_spec(ready: ReadyTask, spec: EpisodeSpec) -> SandboxSpec:
@@ -197,13 +209,15 @@ async def _finalise(attempt: _Attempt, slot: Slot, box: Sandbox | None, world: S
     captured = None
     try:
         with boundary("capture"):
+            if slot.captured is not None:
+                raise CaptureFailure("gateway_closed", "the gateway closed this episode while its agent ran")
             captured = await slot.close()
     except Failure as failure:
         attempt.fail(failure)
-    if slot.failure is not None and attempt.failure is not None:
-        attempt.failure = FailureCause(
-            layer=slot.failure.layer, cause=slot.failure.cause, detail=slot.failure.detail[:2000]
-        )
+    if slot.failure is not None:  # whatever the agent made of it, its model did not answer
+        attempt.failure = _cause(slot.failure)
+    elif captured is not None and not captured.turns:
+        attempt.fail(HarnessFailure("no_model_call", "the agent ended without a single model call"))
     try:
         if box is not None:
             with boundary("sandbox"):
