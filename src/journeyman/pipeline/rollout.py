@@ -16,6 +16,7 @@ from journeyman.pipeline.state import SHIPPED_POLICY, Run
 from journeyman.pipeline.workplace import embedded_engine, open_workplace, ready_task
 from journeyman.records.episode import EpisodeSpec, Sampling
 from journeyman.records.task import Plan
+from journeyman.store.lock import hold
 from journeyman.tasks.package import plans
 
 SCRIPTS = ("reference", "no-op")
@@ -83,8 +84,10 @@ async def rollout(run: Run, wish: Wish) -> list[Finished]:
     run.progress.stage("rollout", f"{len(specs)} episodes of {wish.label}")
     scripted = wish.policy in SCRIPTS
     engine: Any = ScriptedEngine(book.answer) if scripted else embedded_engine(run.recipe, weights)
+    lock = hold(run.job.ledger / "lock")
     try:
         async with open_workplace(run.job, engine, weights, sandbox=run.recipe.options.sandbox) as opened:
             return await runner(run, opened.place).all(specs, counted(run, len(specs)))
     finally:
+        lock.close()
         await engine.close()

@@ -12,6 +12,7 @@ from journeyman.pipeline.progress import Progress
 from journeyman.pipeline.recipe import Recipe, write_resolved
 from journeyman.pipeline.state import Run
 from journeyman.store.layout import Job
+from journeyman.store.lock import hold
 
 Stage = Callable[[Run], Awaitable[dict[str, Any]]]
 
@@ -35,12 +36,13 @@ def _stage(name: str) -> Stage:
 
 
 def open_run(recipe: Recipe, out: Path, progress: Progress, resume: bool) -> Run:
-    """A run in `out`. Raises UserError where there is one already and `resume` was not asked for."""
+    """A run in `out`. Raises UserError where there is one already and `resume` was not asked for, or it is going on."""
     job = Job(out)
     if job.config.exists() and not resume:
         raise UserError(f"{out} holds a run already: add --resume to go on with it, or give another --out")
+    lock = hold(job.ledger / "lock")
     write_resolved(recipe, job.config)
-    return Run(recipe, job, progress)
+    return Run(recipe, job, progress, lock)
 
 
 async def execute(run: Run) -> dict[str, dict[str, Any]]:

@@ -4,7 +4,7 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from journeyman.errors import UserError
 from journeyman.pipeline.progress import Progress
@@ -23,6 +23,7 @@ class Run:
     recipe: Recipe
     job: Job
     progress: Progress
+    lock: BinaryIO | None = None  # keeps other processes out of the job; None: nobody asked for that
 
     def stage_marker(self, name: str) -> Path:
         """Written when the stage is complete; holds its figures."""

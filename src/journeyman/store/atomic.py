@@ -17,10 +17,13 @@ def write_atomic(path: Path, data: bytes) -> None:
     temporary.replace(path)
 
 
-def create_only(path: Path, data: bytes) -> None:
-    """Create `path` with `data` in one step. Raises UserError where it exists already."""
+def create_only(path: Path, data: bytes, beside: Path | None = None) -> None:
+    """Create `path` with `data` in one step. Raises UserError where it exists already.
+
+    `beside`: the directory for the temporary file, of the same file system; None: the directory of `path`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = (beside or path.parent) / f".{path.parent.name}.{path.name}.{os.getpid()}.tmp"
     with temporary.open("wb") as file:
         file.write(data)
         file.flush()

@@ -38,7 +38,7 @@ def is_sealed(directory: Path) -> bool:
 def seal(directory: Path) -> Seal:
     """Seal `directory`. Raises UserError where it is sealed already."""
     record = Seal(files={path: _sha256(directory / path) for path in _files(directory)})
-    create_only(directory / SEAL_NAME, record.canonical())
+    create_only(directory / SEAL_NAME, record.canonical(), beside=directory.parent)  # a kill leaves nothing inside
     return record
 
 

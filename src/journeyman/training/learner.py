@@ -28,6 +28,7 @@ from journeyman.store.atomic import append_line, read_lines
 from journeyman.store.config_file import load_config
 from journeyman.store.dataset import Dataset
 from journeyman.store.json_process import Emit, run
+from journeyman.store.lock import hold
 from journeyman.training.batch import RlBatch, assemble
 from journeyman.training.config import LearnerConfig
 from journeyman.training.credit import GroupCredit, credit
@@ -260,7 +261,12 @@ def _line_writer(write: Callable[[str], object], flush: Callable[[], object]) ->
 
 def main(arguments: Namespace, emit: Emit) -> None:
     """Serve one job's learner."""
-    learner = Learner(load_config(arguments.config, LearnerConfig))
+    config = load_config(arguments.config, LearnerConfig)
+    with hold(config.state / "lock", wait=True):  # a learner whose driver was killed ends its step first
+        _serve(Learner(config), arguments, emit)
+
+
+def _serve(learner: Learner, arguments: Namespace, emit: Emit) -> None:
     if arguments.socket is not None:
         _serve_socket(learner, arguments.socket)
     else:

@@ -16,6 +16,7 @@ from journeyman.errors import UserError
 from journeyman.store.config_file import load_config
 from journeyman.store.dataset import Dataset
 from journeyman.store.json_process import Emit, run
+from journeyman.store.lock import hold
 from journeyman.training.batch import train_row
 from journeyman.training.config import SftTrainConfig
 from journeyman.training.forward import make_forward
@@ -159,7 +160,9 @@ def train(config: SftTrainConfig, emit: Emit) -> Path:
 
 def main(arguments: Namespace, emit: Emit) -> None:
     """Train one SFT run."""
-    train(load_config(arguments.config, SftTrainConfig), emit)
+    config = load_config(arguments.config, SftTrainConfig)
+    with hold(config.state / "lock", wait=True):  # one whose driver was killed ends first
+        train(config, emit)
 
 
 if __name__ == "__main__":
