@@ -54,6 +54,7 @@ def create_release(
     for name in kept:
         shutil.copytree(by_name[name], directory / TASKS / name)
     counts = _counts(admissions, kept, len(admitted) - len(kept))
+    create_only(directory / DECISIONS, b"".join(a.canonical() + b"\n" for a in admissions))
     manifest = ReleaseManifest(
         name=directory.name,
         created_from=dict(created_from),
@@ -62,9 +63,9 @@ def create_release(
         counts=counts,
         funnel=funnel(admissions).counts(),
         sizes={name: _bytes(directory / TASKS / name) for name in kept},
+        files=_hashes(directory),
     )
     data = canonical_json(manifest.model_dump(mode="json"))
-    create_only(directory / DECISIONS, b"".join(a.canonical() + b"\n" for a in admissions))
     create_only(directory / MANIFEST, data)
     create_only(directory / MARKER, sha256_hex(data).encode())
     return Release(directory, manifest)
@@ -109,6 +110,11 @@ def _bytes(directory: Path) -> int:
     return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
 
 
+def _hashes(directory: Path) -> dict[str, str]:
+    files = [directory / DECISIONS, *sorted((directory / TASKS).rglob("*"))]
+    return {path.relative_to(directory).as_posix(): sha256_hex(path.read_bytes()) for path in files if path.is_file()}
+
+
 def open_release(directory: Path) -> Release:
     """Open a release by its marker. Raises UserError where it was never finished or its manifest changed."""
     marker, manifest = directory / MARKER, directory / MANIFEST
@@ -116,7 +122,7 @@ def open_release(directory: Path) -> Release:
         raise UserError(f"{directory} has no {MARKER} marker: it was never finished; make the release again")
     data = manifest.read_bytes() if manifest.exists() else b""
     if sha256_hex(data) != marker.read_text():
-        raise UserError(f"{manifest} changed after the release: restore it or make a new release")
+        raise UserError(f"{manifest} or {marker} changed after the release: restore it or make a new release")
     return Release(directory, ReleaseManifest.parse(data))
 
 
@@ -126,6 +132,10 @@ def verify_release(directory: Path) -> Release:
     present = {path.name for path in (directory / TASKS).iterdir()} if (directory / TASKS).is_dir() else set()
     if extra := sorted(present - set(release.manifest.tasks)):
         raise UserError(f"{directory / TASKS / extra[0]} is not part of the release: remove it")
+    found = _hashes(directory)
+    for path in sorted(found.keys() | release.manifest.files.keys()):
+        if found.get(path) != release.manifest.files.get(path):
+            raise UserError(f"{directory / path} changed after the release, or is not part of it: restore it")
     for name, digest in release.manifest.tasks.items():
         task = load_task(directory / TASKS / name, handlers=False)
         if (task.content_digest, task.metadata.split) != (digest, release.manifest.splits[name]):

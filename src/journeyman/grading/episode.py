@@ -9,7 +9,7 @@ from pathlib import Path
 from journeyman.errors import Failure, GraderFailure, ServiceFailure, UserError, boundary
 from journeyman.grading.base import OFFICIAL, Contract, Grades
 from journeyman.grading.evidence import SealedEvidence
-from journeyman.records.base import Record, canonical_json
+from journeyman.records.base import Record
 from journeyman.records.episode import Episode
 from journeyman.records.grade import REPORTED, Grade, GraderIdentity
 from journeyman.records.outcome import FailureCause, Graded, Outcome, Quarantined
@@ -54,7 +54,7 @@ async def grade_episode(episode_dir: Path, task_dir: Path, grades_dir: Path, gra
             _check_frozen(episode, contract, identity)
             evidence = SealedEvidence.of(sealed, contract.workspace)
             _check_ledger(evidence)
-            result = await grader.grade(evidence, contract, identity)
+            result = (await grader.grade(evidence, contract, identity)).checked()
     except Failure as failure:
         cause = FailureCause(layer=failure.layer, cause=failure.cause, detail=failure.detail)
         grades_dir.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ async def grade_episode(episode_dir: Path, task_dir: Path, grades_dir: Path, gra
             grades_dir / FAILURES, GradingFailure(grader=_bound(episode, grader, digest), failure=cause).canonical()
         )
         return _quarantined(cause)
-    create_only(grade_path(grades_dir, digest), canonical_json(result.model_dump(mode="json")))
+    create_only(grade_path(grades_dir, digest), result.canonical())
     return _graded(result, REPORTED)
 
 

@@ -73,7 +73,7 @@ def merge(config: MergeConfig, emit: Emit) -> Checkpoint:
         objective=f"merge:{method.name}",
         files=files,
         recipe_digest=config.recipe_digest,
-    )
+    ).checked()
     write_atomic(config.out / MARKER, record.canonical())
     figures = {"tensors": len(plan.steps), "bytes": plan.total_bytes, "verified": recomputed}
     emit(

@@ -63,12 +63,15 @@ def _grades(job: Job, counts: dict[str, int]) -> Iterator[str]:
     for path in sorted(job.grades.glob("*/*/*/*/*.json")):
         counts["grades"] = counts.get("grades", 0) + 1
         episode = job.episodes / path.parent.relative_to(job.grades)
+        data = path.read_bytes()
         try:
-            grade = Grade.parse(path.read_bytes())
+            grade = Grade.parse(data)
         except ValueError as error:
             yield f"{path} is unreadable: {str(error).splitlines()[0]}"
             continue
-        if grade.grader.digest() != path.stem:
+        if not grade.is_what(data):
+            yield f"{path} changed after it was written"
+        elif grade.grader.digest() != path.stem:
             yield f"{path} is not named after the grader in it"
         elif not (episode / SEAL_NAME).exists() or seal_digest(episode) != grade.seal_digest:
             yield f"{path} grades a seal that is not the one of {episode}"
@@ -88,17 +91,23 @@ def _datasets(directories: list[Path], counts: dict[str, int]) -> Iterator[str]:
         counts["datasets"] = counts.get("datasets", 0) + 1
         try:
             Dataset.open(directory)
-        except (JourneymanError, ValueError) as error:
+        except JourneymanError as error:
             yield str(error)
+        except ValueError as error:
+            yield f"{directory / DATASET} is unreadable: {str(error).splitlines()[0]}"
 
 
 def _checkpoints(directories: list[Path], counts: dict[str, int]) -> Iterator[str]:
     for directory in directories:
         counts["checkpoints"] = counts.get("checkpoints", 0) + 1
+        data = (directory / CHECKPOINT).read_bytes()
         try:
-            record = Checkpoint.parse((directory / CHECKPOINT).read_bytes())
+            record = Checkpoint.parse(data)
         except ValueError as error:
             yield f"{directory / CHECKPOINT} is unreadable: {str(error).splitlines()[0]}"
+            continue
+        if not record.is_what(data):
+            yield f"{directory / CHECKPOINT} changed after it was written"
             continue
         for name, digest in sorted(record.files.items()):
             path = directory / name

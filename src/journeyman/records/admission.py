@@ -39,3 +39,4 @@ class ReleaseManifest(Record):
     counts: dict[str, int]  # per stage: raw, verified, admitted, quarantined
     funnel: dict[str, dict[str, int]] = Field(default_factory=dict)  # gate -> {"passed": n, "failed": n}
     sizes: dict[str, int] = Field(default_factory=dict)
+    files: dict[str, str] = Field(default_factory=dict)  # path in the release -> sha256

@@ -34,3 +34,17 @@ class Record(BaseModel):
     def parse(cls, data: bytes | str) -> Self:
         """Read a record from JSON. Raises pydantic.ValidationError."""
         return cls.model_validate_json(data)
+
+
+class Checked(Record):
+    """A record that carries the digest of its own content, so that one changed byte on disk shows."""
+
+    check: str = ""  # digest of the record with an empty `check`; "" before `checked()`
+
+    def checked(self) -> Self:
+        """This record with its check."""
+        return self.model_copy(update={"check": self.model_copy(update={"check": ""}).digest()})
+
+    def is_what(self, data: bytes) -> bool:
+        """Whether `data` is this record exactly as it was written."""
+        return data == self.canonical() and self == self.checked()

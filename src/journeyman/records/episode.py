@@ -1,6 +1,6 @@
 """One attempt at one task by one harness and policy, and the seal that makes it immutable."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -76,5 +76,5 @@ class Episode(Record):
 class Seal(Record):
     """sha256 of every file of a sealed directory; written last. No seal, no episode."""
 
-    format: str = "journeyman-seal-1"
+    format: Literal["journeyman-seal-1", "journeyman-dataset-1"] = "journeyman-seal-1"
     files: dict[str, str]  # relative path -> sha256

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from journeyman.records.base import Record
+from journeyman.records.base import Checked, Record
 from journeyman.records.rubric import Verdict
 
 REPORTED = "rubric.v1"  # clip(raw / sum of positive weights, 0, 1)
@@ -20,7 +20,7 @@ class GraderIdentity(Record):
     rendering_version: str | None = None
 
 
-class Grade(Record):
+class Grade(Checked):
     """One grade per grader identity per seal."""
 
     episode: str

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from journeyman.records.base import Record
+from journeyman.records.base import Checked, Record
 
 
 class SegmentRef(Record):
@@ -56,7 +56,7 @@ class Update(Record):
     metrics: dict[str, float] = Field(default_factory=dict)
 
 
-class Checkpoint(Record):
+class Checkpoint(Checked):
     """Weights on disk with their lineage; the marker is written last."""
 
     name: str

@@ -152,6 +152,6 @@ def publish(
         objective=objective,
         files=files,
         recipe_digest=recipe_digest,
-    )
+    ).checked()
     write_atomic(out / MARKER, record.canonical())
     return record
