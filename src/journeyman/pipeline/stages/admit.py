@@ -11,7 +11,7 @@ import journeyman
 from journeyman.admission.decide import admit_all
 from journeyman.admission.funnel import Funnel, funnel
 from journeyman.admission.gates.base import Execute
-from journeyman.admission.release import MARKER, create_release
+from journeyman.admission.release import create_release, verify_release
 from journeyman.engines.scripted import ScriptedEngine
 from journeyman.grading.episode import grade_path
 from journeyman.pipeline.attempts import runner
@@ -78,6 +78,10 @@ def funnel_lines(counted: Funnel) -> Iterator[str]:
 
 async def make_and_admit(run: Run) -> dict[str, Any]:
     """Make the recipe's tasks, admit them by execution, release them. Returns the stage's figures."""
+    if run.recipe.tasks.from_release:
+        given = verify_release(run.release)
+        run.progress.stage("tasks", f"{len(given.manifest.tasks)} tasks of {run.release}")
+        return {"released": len(given.manifest.tasks)}
     started = time.monotonic()
     wants = list(wanted(run.recipe.tasks))
     run.progress.stage("tasks", f"{len(wants)} tasks are made and admitted by execution")
@@ -87,8 +91,8 @@ async def make_and_admit(run: Run) -> dict[str, Any]:
         directories.append(make_one(want, raw))
         run.progress.step(number + 1, len(wants), "made")
     admissions, cpu = await decide(run, directories)
-    if run.release.exists() and not (run.release / MARKER).exists():
-        shutil.rmtree(run.release)  # a killed process left it unfinished: without its marker it is no release
+    if run.release.exists():
+        shutil.rmtree(run.release)  # a killed run left it: this stage is not complete, so nothing has read it
     created_from = {"recipe": run.recipe.identity(), "journeyman": journeyman.__version__}
     release = create_release(run.release, admissions, directories, created_from)
     counted = funnel(admissions)

@@ -21,7 +21,7 @@ from journeyman.pipeline.workplace import embedded_engine, open_workplace
 from journeyman.records.base import canonical_json
 from journeyman.records.sample import Update
 from journeyman.store.atomic import append_line, read_lines, write_atomic
-from journeyman.store.dataset import MARKER
+from journeyman.store.dataset import MARKER, Dataset
 from journeyman.training.buffer import BufferConfig, Finished, GroupBuffer
 from journeyman.training.config import LearnerConfig
 
@@ -101,6 +101,8 @@ class _Loop:
 
     def _take(self, group: ScoredGroup) -> None:
         credit = group.credit
+        if group.id in self.buffer.consumed:
+            return  # trained on before a kill: its episodes were read, not run again
         self.buffer.add(Finished(group.id, group.oldest_version, credit.kept, group))
         rewards = [member.reward for member in credit.group.members]
         line = {"group": group.id, "task": credit.group.task, "rewards": rewards, "dropped": credit.dropped}
@@ -108,10 +110,10 @@ class _Loop:
 
     async def _learn(self, batch: list[Finished[ScoredGroup]]) -> None:
         directory = self.run.job.data / "rl" / f"{self.step:05d}"
-        if directory.exists() and not (directory / MARKER).exists():
-            shutil.rmtree(directory)
+        groups = {g.id: as_attempts(g.payload.finished) for g in batch}
+        if directory.exists() and not _holds(directory, set(groups)):
+            shutil.rmtree(directory)  # a killed run left it, and no step was taken on it
         if not directory.exists():
-            groups = {g.id: as_attempts(g.payload.finished) for g in batch}
             build_rl(groups, directory, RlConfig(reward_name=self.run.recipe.rl.reward_name))
         answer = await self.learner.ask({"step": self.step, "batch": str(directory)})
         if answer["event"] != "step":
@@ -133,6 +135,13 @@ class _Loop:
                 shutil.rmtree(directory)
 
 
+def _holds(directory: Path, groups: set[str]) -> bool:
+    """Whether a finished batch of exactly these groups lies there."""
+    if not (directory / MARKER).exists():
+        return False
+    return {group.id for group in Dataset.open(directory).groups} == groups
+
+
 def _note(metrics: dict[str, float]) -> str:
     shown = (("reward", "reward"), ("entropy", "entropy"), ("staleness", "staleness_mean"))
     return "  ".join(f"{label} {metrics[key]:.3f}" for label, key in shown if key in metrics)
@@ -148,9 +157,10 @@ def _consumed(run: Run) -> set[str]:
 
 
 def _first_open(run: Run, consumed: set[str]) -> int:
-    """The cursor to go on from: every group before it was consumed or had no training signal."""
+    """The cursor to go on from: every group before it was consumed, or had no signal and takes no place in a batch."""
     lines = (json.loads(line) for line in read_lines(run.job.ledger / "groups.jsonl"))
-    over = consumed | {str(line["group"]) for line in lines if line["dropped"]}
+    filtered = {str(line["group"]) for line in lines if line["dropped"]}
+    over = consumed if run.recipe.rl.count_filtered_groups else consumed | filtered
     number = 0
     while group_name(number) in over:
         number += 1
