@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from journeyman.training.lean_ops import Block, PieceAttention, PieceKeys, RmsNorm, Rotary, SwiGlu
+from journeyman.training.lean_ops import Block, PieceAttention, PieceKeys, RmsNorm, Rotary, SwiGlu, TemperedLogProb
 
 
 def leaf(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -54,3 +54,13 @@ def test_swiglu() -> None:
     assert gradcheck(SwiGlu.apply, (x,))
     gate, up = x.chunk(2, -1)
     torch.testing.assert_close(SwiGlu.apply(x), torch.nn.functional.silu(gate) * up)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+def test_tempered_log_prob(temperature: float) -> None:
+    logits, targets, rows = leaf(3, 5), torch.tensor([4, 0, 0, 2]), torch.tensor([0, 1, 1, 2])
+    assert gradcheck(lambda x: TemperedLogProb.apply(x, targets, rows, temperature)[0], (logits,))
+    logp, entropy = TemperedLogProb.apply(logits, targets, rows, temperature)
+    expected = torch.log_softmax(logits / temperature, -1)
+    torch.testing.assert_close(logp, expected[rows, targets])
+    torch.testing.assert_close(entropy, -(expected.exp() * expected).sum(-1)[rows])

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from journeyman.errors import UserError
 from journeyman.training.config import ForwardConfig
 from journeyman.training.lean import LeanLlama, RootCache, supports
+from journeyman.training.lean_ops import TemperedLogProb
 from journeyman.training.prefix import TrainRow, common_length, forest, order
 
 ATTENTION_ONLY = {"llama", "qwen2", "qwen3", "qwen3_moe", "mistral", "gemma2", "phi3", "olmo2", "smollm3"}
@@ -71,14 +72,9 @@ def make_forward(model: nn.Module, config: ForwardConfig, temperature: float = 1
 
 def log_probs(logits: Tensor, targets: Tensor, temperature: float, rows: Tensor | None = None) -> Scored:
     """Tempered log-probs of `targets` [n] from logits [r, vocabulary]; `rows` [n]: which row predicts each."""
-    z = logits.float() / temperature if temperature != 1.0 else logits.float()
-    normaliser = torch.logsumexp(z, dim=-1)  # [r]
-    index = torch.arange(len(targets), device=z.device) if rows is None else rows
-    logp = z[index, targets] - normaliser[index]
-    with torch.no_grad():
-        p = torch.exp(z - normaliser[:, None])
-        entropy = normaliser - (p * z).sum(-1)
-    return Scored(logp, entropy[index])
+    where = torch.arange(len(targets), device=logits.device) if rows is None else rows
+    logp, entropy = TemperedLogProb.apply(logits.float(), targets, where, temperature)  # type: ignore[no-untyped-call]
+    return Scored(logp, entropy)
 
 
 def plan(rows: Sequence[TrainRow], atoms: Sequence[Sequence[int]] | None, budget: int, share: int) -> list[list[int]]:

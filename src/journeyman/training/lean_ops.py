@@ -200,3 +200,30 @@ class SwiGlu(torch.autograd.Function):
         torch.mul(grad, active, out=out[:, half:])
         torch.ops.aten.silu_backward.grad_input(grad * up, gate, grad_input=out[:, :half])
         return out
+
+
+class TemperedLogProb(torch.autograd.Function):
+    """log_softmax(logits / temperature)[rows, targets] [n] and each target's entropy [n] in nats (no gradient)."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, targets: Tensor, rows: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
+        """logits [r, vocabulary]; several targets may share a row."""
+        z = logits / temperature if temperature != 1.0 else logits
+        normaliser = torch.logsumexp(z, dim=-1)
+        p = (z - normaliser[:, None]).exp_()
+        entropy = normaliser - torch.linalg.vecdot(p, z)
+        ctx.save_for_backward(p, targets, rows)
+        ctx.temperature = temperature
+        entropies = entropy[rows]
+        ctx.mark_non_differentiable(entropies)
+        return z[rows, targets] - normaliser[rows], entropies
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        """(sum over a row's targets of g (onehot - p)) / temperature."""
+        p, targets, rows = ctx.saved_tensors
+        scaled = grad / ctx.temperature
+        total = torch.zeros(p.shape[0], dtype=p.dtype, device=p.device).index_add_(0, rows, scaled)
+        out = p * -total[:, None]
+        return out.index_put_((rows, targets), scaled, accumulate=True), None, None, None

@@ -31,6 +31,7 @@ from journeyman.store.json_process import Emit, run
 from journeyman.store.lock import hold
 from journeyman.training.batch import RlBatch, assemble
 from journeyman.training.config import LearnerConfig
+from journeyman.training.cpu import settle
 from journeyman.training.credit import GroupCredit, credit
 from journeyman.training.diagnostics import RatioSums, finite, group_figures
 from journeyman.training.forward import make_forward
@@ -48,7 +49,7 @@ class Learner:
         scheduled = config.schedule.kind != "constant" or config.schedule.warmup_fraction > 0
         if scheduled and config.total_steps is None:
             raise UserError("total_steps is missing: a schedule with warm-up or cosine needs the number of steps")
-        torch.set_num_threads(config.threads)
+        settle(config.threads)
         self.config = config
         self.objective = make_objective(config.objective)
         self.model = load_policy(config.initial, config.model, config.seed)

@@ -19,6 +19,7 @@ from journeyman.store.json_process import Emit, run
 from journeyman.store.lock import hold
 from journeyman.training.batch import train_row
 from journeyman.training.config import SftTrainConfig
+from journeyman.training.cpu import settle
 from journeyman.training.forward import make_forward
 from journeyman.training.objectives.base import TokenBatch, Totals
 from journeyman.training.objectives.sft import Sft
@@ -59,7 +60,7 @@ class SftRun:
     """One SFT run; construction resumes from the last saved update."""
 
     def __init__(self, config: SftTrainConfig) -> None:
-        torch.set_num_threads(config.threads)
+        settle(config.threads)
         self.config = config
         self.dataset = Dataset.open(config.dataset)
         if self.dataset.manifest.kind != "sft":
