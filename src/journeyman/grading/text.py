@@ -27,6 +27,7 @@ _INSIDE = re.compile(
     rf"(?:%|x(?!\w))?(?:\s?(?P<scale>{_SCALE})(?!\w))?(?![\w])(?!\.\d)"
 )
 _TRAILING_NOTE = re.compile(r"\s*\([^()]*\)$")
+SHORT = 200  # characters: labels and values repeat and are cached, documents are not
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 _MARKUP = re.compile(r"[*_`]{1,3}")
 
@@ -38,9 +39,17 @@ class Number(NamedTuple):
     full: Decimal
 
 
-@lru_cache(maxsize=4096)
 def fold(text: str) -> str:
     """Case-folded text with NFKC forms, plain quotes and dashes, and single spaces."""
+    return _fold_short(text) if len(text) <= SHORT else _fold(text)
+
+
+@lru_cache(maxsize=4096)
+def _fold_short(text: str) -> str:
+    return _fold(text)
+
+
+def _fold(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).translate(_TYPOGRAPHY).casefold().split())
 
 

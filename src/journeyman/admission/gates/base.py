@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from journeyman.grading.text import fold
+from journeyman.office.render import render
 from journeyman.records.admission import GateResult
 from journeyman.records.grade import Grade
 from journeyman.records.outcome import Quarantined
@@ -51,6 +53,16 @@ class Candidate:
         """Visible files by path below /workspace."""
         root = public_workspace(self.directory)
         return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+
+    @cached_property
+    def public_texts(self) -> Mapping[str, str]:
+        """Everything a policy is shown before it acts, folded, by where it stands: request, paths, text and bytes."""
+        texts = {"instruction": fold(self.task.instruction)}
+        for path, data in self.public_files.items():
+            rendered = render(path, data)
+            raw = data.decode("utf-8", errors="ignore")
+            texts[path] = fold(f"{path}\n{rendered.text}" + ("" if raw == rendered.text else f"\n{raw}"))
+        return texts
 
     @cached_property
     def state(self) -> State:

@@ -1,10 +1,9 @@
 """Nothing private stands in the public part: no criterion, plan, expected deliverable or construction record (T-08)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from journeyman.admission.gates.base import Candidate, verdict
 from journeyman.grading.text import fold
-from journeyman.office.render import render
 from journeyman.records.admission import GateResult
 from journeyman.records.rubric import Judged
 from journeyman.records.task import Plan, Task
@@ -36,14 +35,6 @@ def _private(task: Task, reference: Plan, negatives: tuple[Plan, ...]) -> Iterat
             yield f"lineage {name}", value
 
 
-def public_texts(task: Task, files: Mapping[str, bytes]) -> dict[str, str]:
-    """Everything a policy is shown before it acts, folded, by where it stands."""
-    texts = {"instruction": fold(task.instruction)}
-    for path, data in files.items():
-        texts[path] = fold(f"{path}\n{render(path, data).text}\n{data.decode('utf-8', errors='ignore')}")
-    return texts
-
-
 class Leakage:
     """Every private string is searched in every public text."""
 
@@ -52,7 +43,7 @@ class Leakage:
     async def check(self, candidate: Candidate) -> GateResult:
         """Name the private field and the public place it leaked to."""
         private = private_strings(candidate.task, candidate.reference, candidate.negatives)
-        public = public_texts(candidate.task, candidate.public_files)
+        public = candidate.public_texts
         faults = [
             f"{where} stands in {place}" for where, text in private.items() for place, t in public.items() if text in t
         ]

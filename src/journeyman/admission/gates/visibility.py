@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from journeyman.admission.gates.base import Candidate, verdict
 from journeyman.grading.text import fold
-from journeyman.office.render import render
 from journeyman.records.admission import GateResult
 
 _IDENTIFIER = re.compile(r"^[A-Za-z][\w-]*\d[\w-]*$")
@@ -29,9 +28,7 @@ class Visibility:
 
 
 def _visible(candidate: Candidate) -> Iterator[str]:
-    yield fold(candidate.task.instruction)
-    for path, data in candidate.public_files.items():
-        yield fold(f"{path} {render(path, data).text}")
+    yield from candidate.public_texts.values()
     for service, tables in candidate.state.items():
         if any(grant.service == service for grant in candidate.task.services):
             yield fold(str(tables))
