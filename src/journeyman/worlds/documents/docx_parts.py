@@ -109,20 +109,22 @@ def font_table(house: House) -> bytes:
     ).encode()
 
 
+def _paragraph(name: str, style_id: str, layout: str, letters: str, based: str = "Normal") -> str:
+    follow = '<w:next w:val="Normal"/>' if "eading" in style_id or style_id == "Title" else ""
+    return (
+        f'<w:style w:type="paragraph" w:styleId="{style_id}"><w:name w:val="{name}"/>'
+        f'<w:basedOn w:val="{based}"/>{follow}<w:qFormat/><w:pPr>{layout}</w:pPr><w:rPr>{letters}</w:rPr></w:style>'
+    )
+
+
+def _size(half_points: int) -> str:
+    return f'<w:sz w:val="{half_points}"/><w:szCs w:val="{half_points}"/>'
+
+
 def styles(house: House) -> bytes:
     """styles.xml in the organisation's typeface and colour."""
     body, heading = fonts(house)
     colour = house.colour
-
-    def paragraph(name: str, style_id: str, layout: str, letters: str, based: str = "Normal") -> str:
-        follow = '<w:next w:val="Normal"/>' if "eading" in style_id or style_id == "Title" else ""
-        return (
-            f'<w:style w:type="paragraph" w:styleId="{style_id}"><w:name w:val="{name}"/>'
-            f'<w:basedOn w:val="{based}"/>{follow}<w:qFormat/><w:pPr>{layout}</w:pPr><w:rPr>{letters}</w:rPr></w:style>'
-        )
-
-    def size(half_points: int) -> str:
-        return f'<w:sz w:val="{half_points}"/><w:szCs w:val="{half_points}"/>'
 
     head_font = f'<w:rFonts w:ascii="{heading}" w:hAnsi="{heading}" w:cs="{heading}"/>'
     ink = f'<w:color w:val="{colour}"/>'
@@ -132,7 +134,7 @@ def styles(house: House) -> bytes:
     )
     parts = [
         f'{HEAD}<w:styles {NS}><w:docDefaults><w:rPrDefault><w:rPr><w:rFonts w:ascii="{body}" w:hAnsi="{body}" '
-        f'w:cs="{body}"/>{size(21)}<w:lang w:val="en-GB"/></w:rPr></w:rPrDefault><w:pPrDefault><w:pPr>'
+        f'w:cs="{body}"/>{_size(21)}<w:lang w:val="en-GB"/></w:rPr></w:rPrDefault><w:pPrDefault><w:pPr>'
         '<w:spacing w:after="120" w:line="264" w:lineRule="auto"/></w:pPr></w:pPrDefault></w:docDefaults>',
         '<w:style w:type="paragraph" w:default="1" w:styleId="Normal"><w:name w:val="Normal"/><w:qFormat/></w:style>',
         '<w:style w:type="character" w:default="1" w:styleId="DefaultParagraphFont">'
@@ -140,29 +142,29 @@ def styles(house: House) -> bytes:
         '<w:style w:type="table" w:default="1" w:styleId="TableNormal"><w:name w:val="Normal Table"/><w:tblPr>'
         '<w:tblInd w:w="0" w:type="dxa"/><w:tblCellMar><w:left w:w="108" w:type="dxa"/>'
         '<w:right w:w="108" w:type="dxa"/></w:tblCellMar></w:tblPr></w:style>',
-        paragraph("Title", "Title", rule, head_font + "<w:b/>" + ink + size(36)),
-        paragraph(
+        _paragraph("Title", "Title", rule, head_font + "<w:b/>" + ink + _size(36)),
+        _paragraph(
             "heading 1", "Heading1",
             '<w:keepNext/><w:spacing w:before="280" w:after="100"/><w:outlineLvl w:val="0"/>',
-            head_font + "<w:b/>" + ink + size(27),
+            head_font + "<w:b/>" + ink + _size(27),
         ),
-        paragraph(
+        _paragraph(
             "heading 2", "Heading2",
             '<w:keepNext/><w:spacing w:before="200" w:after="80"/><w:outlineLvl w:val="1"/>',
-            head_font + "<w:b/>" + ink + size(23),
+            head_font + "<w:b/>" + ink + _size(23),
         ),
-        paragraph("Quote", "Quote", '<w:ind w:left="567" w:right="567"/>', "<w:i/>"),
-        paragraph("Small", "Small", '<w:spacing w:after="60"/>', '<w:color w:val="595959"/>' + size(17)),
-        paragraph("Clause", "Clause", '<w:ind w:left="709" w:hanging="709"/><w:jc w:val="both"/>', ""),
-        paragraph("Subclause", "Subclause", '<w:ind w:left="1276" w:hanging="567"/><w:jc w:val="both"/>', ""),
-        paragraph("caption", "Caption", '<w:keepNext/><w:spacing w:before="120" w:after="60"/>', "<w:b/>" + size(19)),
-        paragraph("header", "Header", '<w:spacing w:after="0"/>', '<w:color w:val="595959"/>' + size(17)),
-        paragraph("footer", "Footer", '<w:spacing w:after="0"/>', '<w:color w:val="595959"/>' + size(17)),
-        paragraph("footnote text", "FootnoteText", '<w:spacing w:after="0"/>', size(17)),
-        paragraph("annotation text", "CommentText", "", size(20)),
-        paragraph("List Bullet", "ListBullet", '<w:numPr><w:numId w:val="1"/></w:numPr><w:spacing w:after="60"/>', ""),
-        paragraph("List Number", "ListNumber", '<w:numPr><w:numId w:val="2"/></w:numPr><w:spacing w:after="60"/>', ""),
-        paragraph("Table Text", "TableText", '<w:spacing w:before="30" w:after="30" w:line="240"/>', size(19)),
+        _paragraph("Quote", "Quote", '<w:ind w:left="567" w:right="567"/>', "<w:i/>"),
+        _paragraph("Small", "Small", '<w:spacing w:after="60"/>', '<w:color w:val="595959"/>' + _size(17)),
+        _paragraph("Clause", "Clause", '<w:ind w:left="709" w:hanging="709"/><w:jc w:val="both"/>', ""),
+        _paragraph("Subclause", "Subclause", '<w:ind w:left="1276" w:hanging="567"/><w:jc w:val="both"/>', ""),
+        _paragraph("caption", "Caption", '<w:keepNext/><w:spacing w:before="120" w:after="60"/>', "<w:b/>" + _size(19)),
+        _paragraph("header", "Header", '<w:spacing w:after="0"/>', '<w:color w:val="595959"/>' + _size(17)),
+        _paragraph("footer", "Footer", '<w:spacing w:after="0"/>', '<w:color w:val="595959"/>' + _size(17)),
+        _paragraph("footnote text", "FootnoteText", '<w:spacing w:after="0"/>', _size(17)),
+        _paragraph("annotation text", "CommentText", "", _size(20)),
+        _paragraph("List Bullet", "ListBullet", '<w:numPr><w:numId w:val="1"/></w:numPr><w:spacing w:after="60"/>', ""),
+        _paragraph("List Number", "ListNumber", '<w:numPr><w:numId w:val="2"/></w:numPr><w:spacing w:after="60"/>', ""),
+        _paragraph("Table Text", "TableText", '<w:spacing w:before="30" w:after="30" w:line="240"/>', _size(19)),
         "</w:styles>",
     ]  # fmt: skip
     return "".join(parts).encode()

@@ -75,7 +75,7 @@ def standard(truth: BoardForecastTruth) -> WorldDraft:
         instruction=_instruction(setting),
         requirements=_requirements(setting),
         files=build(setting).files,
-        rubric=Rubric(criteria=(*_credit(setting), *_errors(setting))),
+        rubric=_rubric(setting),
         budget=STANDARD_BUDGET,
         deliverables=(plans.deliverable(setting),),
         frozen_time=truth.frozen_time,
@@ -128,7 +128,12 @@ def _requirements(setting: Scene) -> tuple[Requirement, ...]:
     )
 
 
-def _credit(setting: Scene) -> tuple[Criterion, ...]:
+def _rubric(setting: Scene) -> Rubric:
+    credit = (*_authority(setting), *_figures(setting), *_release(setting), *_conflict(setting))
+    return Rubric(criteria=(*credit, *_errors(setting)))
+
+
+def _figures(setting: Scene) -> tuple[Criterion, ...]:
     t, path, good = setting.truth, plans.deliverable(setting), plans.right(setting)
     approved, first = good.version, t.metrics[0]
     model = model_path(approved)
@@ -139,16 +144,6 @@ def _credit(setting: Scene) -> tuple[Criterion, ...]:
         for year in (t.years[0], t.years[2])
     ]
     return (
-        criterion(
-            "version", f"The version used is {approved.id}, which the board approved", 3.0,
-            field(path, "Forecast version", approved.id, f"forecast {approved.id}"), "version", (setting.minutes,),
-            "authority",
-        ),
-        criterion(
-            "resolution", f"The resolution named is {t.resolution}", 1.0,
-            field(path, "Board resolution", t.resolution, f"resolution {t.resolution}"), "version",
-            (setting.minutes, setting.resolution), "authority",
-        ),
         *(
             criterion(
                 f"figure_{m}", f"{METRIC_NAMES[m]} for {t.headline_year} is {approved.headline[m]}", 1.5,
@@ -164,6 +159,37 @@ def _credit(setting: Scene) -> tuple[Criterion, ...]:
             "years", f"The figures of {t.years[0]} and {t.years[2]} are those of {approved.id}", 1.5,
             all_of(*outer), "years", (model,),
         ),
+    )  # fmt: skip
+
+
+def _authority(setting: Scene) -> tuple[Criterion, ...]:
+    t, path, approved = setting.truth, plans.deliverable(setting), setting.truth.version("approved")
+    model = model_path(approved)
+    return (
+        criterion(
+            "version", f"The version used is {approved.id}, which the board approved", 3.0,
+            field(path, "Forecast version", approved.id, f"forecast {approved.id}"), "version", (setting.minutes,),
+            "authority",
+        ),
+        criterion(
+            "resolution", f"The resolution named is {t.resolution}", 1.0,
+            field(path, "Board resolution", t.resolution, f"resolution {t.resolution}"), "version",
+            (setting.minutes, setting.resolution), "authority",
+        ),
+        criterion(
+            "basis", f"The text names the day of the decision and the model file of {approved.id}", 1.0,
+            all_of(
+                check("text_contains", path=path, any=[day(t.board_date), t.board_date]),
+                check("text_contains", path=path, any=[model, model.rsplit("/", 1)[1]]),
+            ),
+            "version", (setting.minutes, model), "evidence",
+        ),
+    )  # fmt: skip
+
+
+def _release(setting: Scene) -> tuple[Criterion, ...]:
+    t, path = setting.truth, plans.deliverable(setting)
+    return (
         criterion(
             "cleared", f"The cleared audience is {t.cleared}", 3.0,
             field(path, "Cleared audience", t.cleared, f"the {t.cleared}"), "release", (setting.letter,), "authority",
@@ -181,6 +207,12 @@ def _credit(setting: Scene) -> tuple[Criterion, ...]:
             ),
             "release", (setting.letter,), "evidence",
         ),
+    )  # fmt: skip
+
+
+def _conflict(setting: Scene) -> tuple[Criterion, ...]:
+    t, path, good = setting.truth, plans.deliverable(setting), plans.right(setting)
+    return (
         criterion(
             "not_used", f"The version not to be used is {t.note_version}", 2.0,
             field(path, "Version not to be used", t.note_version, f"forecast {t.note_version}"), "conflict",
@@ -189,14 +221,6 @@ def _credit(setting: Scene) -> tuple[Criterion, ...]:
         criterion(
             "not_used_status", f"Its status is {good.not_used_status}", 1.0,
             field(path, "Status of that version", good.not_used_status), "conflict", (setting.minutes,), "source",
-        ),
-        criterion(
-            "basis", f"The text names the day of the decision and the model file of {approved.id}", 1.0,
-            all_of(
-                check("text_contains", path=path, any=[day(t.board_date), t.board_date]),
-                check("text_contains", path=path, any=[model, model.rsplit("/", 1)[1]]),
-            ),
-            "version", (setting.minutes, model), "evidence",
         ),
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ from journeyman.worlds.types.board_forecast.standard_scene import METRIC_NAMES, 
 from journeyman.worlds.types.board_forecast.truth import BoardForecastTruth, ForecastVersion
 
 Rows = tuple[tuple[str | int | float, ...], ...]
+Line = tuple[Cell | Value, ...]
 _COLUMNS = ("B", "C", "D")
 _PARTS = {  # metric -> how the model builds it: (first line, second line, sign of the second)
     "revenue": ("Contracts signed", "Contracts expected", 1),
@@ -24,35 +25,7 @@ _PARTS = {  # metric -> how the model builds it: (first line, second line, sign 
 def model(scene: Scene, version: ForecastVersion) -> Book:
     """The model of a version: a linked summary over a build-up with live formulas."""
     t = scene.truth
-    build: list[tuple[Cell | Value, ...]] = [
-        (Cell(f"Build-up, {t.currency} m", "title"),),
-        figure_head("Line", *t.years),
-    ]
-    places: dict[str, int] = {}
-    for metric in t.metrics:
-        build += _build_up(t, version, metric, len(build) + 1)
-        places[metric] = len(build)
-        build.append(())
-    summary: list[tuple[Cell | Value, ...]] = [
-        (Cell(f"{t.legal_name}: forecast {version.id}", "title"),),
-        (Cell(f"Prepared by {version.prepared_by}, {day(version.dated)}. {t.currency} million.", "sub"),),
-        figure_head("", *t.years),
-    ]
-    for metric in t.metrics:
-        cells = (
-            Formula(f"'Build-up'!{c}{places[metric]}", version.by_year[y][metric])
-            for c, y in zip(_COLUMNS, t.years, strict=True)
-        )
-        summary.append(row("money", METRIC_NAMES[metric], *cells))
-    last = 3 + len(t.metrics)
-    chart = Chart(
-        "column",
-        METRIC_NAMES[t.metrics[0]],
-        "Summary!$B$3:$D$3",
-        ((METRIC_NAMES[t.metrics[0]], "Summary!$B$4:$D$4"),),
-        f"A{last + 3}",
-    )
-    note = Note("C4", version.prepared_by, f"Headline year is {t.headline_year}.")
+    build, places = _build_ups(t, version)
     assumptions = (
         head("Assumption", "Value", "Source"),
         ("Price increase per year", Cell(0.02, "percent"), "Sales"),
@@ -62,16 +35,8 @@ def model(scene: Scene, version: ForecastVersion) -> Book:
     )
     return Book(
         (
-            Sheet(
-                "Summary",
-                tuple(summary),
-                (34, 13, 13, 13),
-                (3, 1),
-                notes=(note,),
-                charts=(chart,),
-                colour=scene.company.colour,
-            ),
-            Sheet("Build-up", tuple(build), (34, 13, 13, 13), (2, 1)),
+            _summary(scene, version, places),
+            Sheet("Build-up", build, (34, 13, 13, 13), (2, 1)),
             Sheet("Assumptions", assumptions, (30, 14, 18)),
             Sheet("Scratch", (("old check, ignore",), ("diff", 0)), hidden=True),
         ),
@@ -83,9 +48,47 @@ def model(scene: Scene, version: ForecastVersion) -> Book:
     )
 
 
-def _build_up(
-    t: BoardForecastTruth, version: ForecastVersion, metric: str, first: int
-) -> list[tuple[Cell | Value, ...]]:
+def _build_ups(t: BoardForecastTruth, version: ForecastVersion) -> tuple[tuple[Line, ...], dict[str, int]]:
+    """Rows of the build-up sheet, and the row on which each metric stands."""
+    build: list[Line] = [(Cell(f"Build-up, {t.currency} m", "title"),), figure_head("Line", *t.years)]
+    places: dict[str, int] = {}
+    for metric in t.metrics:
+        build += _build_up(t, version, metric, len(build) + 1)
+        places[metric] = len(build)
+        build.append(())
+    return tuple(build), places
+
+
+def _summary(scene: Scene, version: ForecastVersion, places: dict[str, int]) -> Sheet:
+    """The first sheet: every figure is a link to the build-up."""
+    t = scene.truth
+    summary: list[Line] = [
+        (Cell(f"{t.legal_name}: forecast {version.id}", "title"),),
+        (Cell(f"Prepared by {version.prepared_by}, {day(version.dated)}. {t.currency} million.", "sub"),),
+        figure_head("", *t.years),
+    ]
+    for metric in t.metrics:
+        cells = (
+            Formula(f"'Build-up'!{c}{places[metric]}", version.by_year[y][metric])
+            for c, y in zip(_COLUMNS, t.years, strict=True)
+        )
+        summary.append(row("money", METRIC_NAMES[metric], *cells))
+    first = METRIC_NAMES[t.metrics[0]]
+    place = f"A{len(summary) + 3}"
+    chart = Chart("column", first, "Summary!$B$3:$D$3", ((first, "Summary!$B$4:$D$4"),), place)
+    note = Note("C4", version.prepared_by, f"Headline year is {t.headline_year}.")
+    return Sheet(
+        "Summary",
+        tuple(summary),
+        (34, 13, 13, 13),
+        (3, 1),
+        notes=(note,),
+        charts=(chart,),
+        colour=scene.company.colour,
+    )
+
+
+def _build_up(t: BoardForecastTruth, version: ForecastVersion, metric: str, first: int) -> list[Line]:
     """Two inputs and the formula that makes the metric of them; `first` is the sheet row of the first input."""
     upper, lower, sign = _PARTS[metric]
     one: list[Value] = []
@@ -103,7 +106,7 @@ def _build_up(
 def bridge(scene: Scene) -> Book:
     """The three versions side by side, without their status."""
     t = scene.truth
-    rows: list[tuple[Cell | Value, ...]] = [
+    rows: list[Line] = [
         (Cell(f"Versions side by side, {t.headline_year}, {t.currency} m", "title"),),
         (Cell("Status of the versions: see the board's decisions, not this file.", "sub"),),
         figure_head("Line", *(v.id for v in t.versions), "Last less first"),
@@ -124,7 +127,7 @@ def actuals(scene: Scene, rng: random.Random) -> Book:
     """Last year's actuals by half-year: another period, not the forecast."""
     t = scene.truth
     year = f"FY{int(t.years[0][2:]) - 1}"
-    rows: list[tuple[Cell | Value, ...]] = [
+    rows: list[Line] = [
         (Cell(f"Actuals {year}, {t.currency} m", "title"),),
         figure_head("Line", "H1", "H2", year),
     ]
@@ -160,7 +163,7 @@ def register(scene: Scene) -> Book:
     """The document register, last updated before the meeting: it still calls the wrong version current."""
     t = scene.truth
     updated = shift_date(t.board_date, -2)
-    rows: list[tuple[Cell | Value, ...]] = [
+    rows: list[Line] = [
         (Cell("Register of board documents", "title"),),
         (Cell(f"Last updated {day(updated)} by {t.people['secretary']}", "sub"),),
         head("Reference", "Title", "Dated", "Owner", "Status at last update"),

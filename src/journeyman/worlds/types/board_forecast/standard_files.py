@@ -30,7 +30,8 @@ def build(setting: Scene) -> Folder:
     folder.document(setting.letter, counsel.clearance_letter(setting))
     folder.document(setting.draft_letter, counsel.clearance_draft(setting))
     folder.document("counsel/engagement_terms.docx", counsel.engagement(setting))
-    _mail(folder, setting)
+    _release_mail(folder, setting)
+    _other_mail(folder, setting)
     folder.document(f"market/{truth.peer.lower()}_results.pdf", papers.peer_results(setting))
     folder.deck("market/sector_outlook.pptx", books.outlook(setting, rng))
     folder.document("audit/tie_out_memo.docx", papers.tie_out(setting))
@@ -56,7 +57,7 @@ def _board(folder: Folder, setting: Scene) -> None:
     folder.document("board/terms_of_reference.docx", papers.terms(setting))
 
 
-def _mail(folder: Folder, setting: Scene) -> None:
+def _release_mail(folder: Folder, setting: Scene) -> None:
     truth = setting.truth
     author, cfo, analyst = setting.who(truth.note_author), setting.who("cfo"), setting.who("analyst")
     note = Message(
@@ -88,7 +89,11 @@ def _mail(folder: Folder, setting: Scene) -> None:
         f"{truth.counsel_firm}",
     )
     folder.mail(f"mail/{truth.counsel_date}_re_release.eml", question, answer)
-    chair, secretary = setting.who("chair"), setting.who("secretary")
+
+
+def _other_mail(folder: Folder, setting: Scene) -> None:
+    truth = setting.truth
+    chair, secretary, cfo = setting.who("chair"), setting.who("secretary"), setting.who("cfo")
     folder.mail(
         f"mail/{shift_date(truth.board_date, -2)}_re_seating.eml",
         Message(

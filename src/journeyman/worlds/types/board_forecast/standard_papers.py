@@ -2,6 +2,7 @@
 
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.model import (
+    Block,
     Bullets,
     Commented,
     Document,
@@ -21,7 +22,6 @@ def minutes(scene: Scene) -> Document:
     """Signed minutes of the meeting that approved a version."""
     t = scene.truth
     people = t.people
-    approved, stale, withdrawn = t.version("approved"), t.version("superseded"), t.version("withdrawn")
     return Document(
         f"Minutes of the meeting of the board of {t.legal_name}",
         (
@@ -40,34 +40,15 @@ def minutes(scene: Scene) -> Document:
                 f"{people['cfo']} reported on the year to date. Volumes in {t.sector} are in line with plan. The board "
                 "took note."
             ),
-            Heading("3. Forecast"),
-            text(f"{people['cfo']} tabled three versions of the forecast prepared by {people['analyst']}."),
-            Grid(
-                ("Version", "Dated", "Decision of the board", "Ground"),
-                tuple(
-                    (
-                        v.id,
-                        day(v.dated),
-                        {"approved": "Approved", "superseded": "Superseded", "withdrawn": "Withdrawn"}[v.status],
-                        v.reason,
-                    )
-                    for v in t.versions
-                ),
-                widths=(1, 2, 2, 4),
-            ),
+            *_forecast_item(scene),
+            Heading("4. Health and safety"),
+            text("No lost-time accident since the last meeting. The new evacuation plan was noted."),
+            Heading("5. People"),
             text(
-                f"**Resolution {t.resolution}.** The board approves {approved.id} as the forecast of the company for "
-                f"{t.years[0]} to {t.years[2]}. {stale.id} is superseded and {withdrawn.id} is withdrawn; neither may "
-                "be cited in any paper",
-                Footnote("Terms of reference of the board, section 4."),
-                ".",
+                f"The search for a head of operations in {t.sector} goes on; a shortlist of three will be presented at "
+                "the next meeting. Staff turnover fell to 7.4 per cent."
             ),
-            text(
-                f"The board wishes the forecast to be released to the {t.held}. The secretary pointed out that a "
-                "release to anyone outside the company needs the written clearance of counsel as well "
-                "(disclosure policy, section 3)."
-            ),
-            Heading("4. Any other business"),
+            Heading("6. Any other business"),
             text("None. The meeting closed at 12:25."),
             Signatures(
                 ((people["chair"], "Chair", t.board_date), (people["secretary"], "Company secretary", t.board_date))
@@ -79,6 +60,41 @@ def minutes(scene: Scene) -> Document:
         reference=f"BD/{t.board_date}/MIN",
         status="SIGNED",
         confidential="Strictly confidential",
+    )
+
+
+def _forecast_item(scene: Scene) -> tuple[Block, ...]:
+    """What the board decided on each version, and to whom it wants it released."""
+    t, people = scene.truth, scene.truth.people
+    approved, stale, withdrawn = t.version("approved"), t.version("superseded"), t.version("withdrawn")
+    return (
+        Heading("3. Forecast"),
+        text(f"{people['cfo']} tabled three versions of the forecast prepared by {people['analyst']}."),
+        Grid(
+            ("Version", "Dated", "Decision of the board", "Ground"),
+            tuple(
+                (
+                    v.id,
+                    day(v.dated),
+                    {"approved": "Approved", "superseded": "Superseded", "withdrawn": "Withdrawn"}[v.status],
+                    v.reason,
+                )
+                for v in t.versions
+            ),
+            widths=(1, 2, 2, 4),
+        ),
+        text(
+            f"**Resolution {t.resolution}.** The board approves {approved.id} as the forecast of the company for "
+            f"{t.years[0]} to {t.years[2]}. {stale.id} is superseded and {withdrawn.id} is withdrawn; neither may "
+            "be cited in any paper",
+            Footnote("Terms of reference of the board, section 4."),
+            ".",
+        ),
+        text(
+            f"The board wishes the forecast to be released to the {t.held}. The secretary pointed out that a "
+            "release to anyone outside the company needs the written clearance of counsel as well "
+            "(disclosure policy, section 3)."
+        ),
     )
 
 

@@ -38,7 +38,8 @@ def build(scene: Scene) -> Folder:
     folder.deck("agent/lender_update.pptx", books.lender_deck(scene))
     folder.document("advice/counsel_memo.docx", memos.counsel_memo(scene))
     folder.document("policies/treasury_policy.docx", memos.treasury_policy(scene))
-    _mail(folder, scene)
+    _own_mail(folder, scene)
+    _agent_mail(folder, scene)
     add_background(folder, rng, scene.borrower, t.people, scene.today)
     return folder
 
@@ -48,7 +49,7 @@ def misleading_note(scene: Scene) -> str:
     return f"mail/{shift_date(quarter_end(scene.truth, scene.truth.period), 16)}_certificate_numbers.eml"
 
 
-def _mail(folder: Folder, scene: Scene) -> None:
+def _own_mail(folder: Folder, scene: Scene) -> None:
     t = scene.truth
     treasurer, controller, officer = scene.who("treasurer"), scene.who("controller"), scene.who("officer")
     closing = shift_date(quarter_end(t, t.period), 16)
@@ -83,6 +84,11 @@ def _mail(folder: Folder, scene: Scene) -> None:
             f"Then the closed ledger it is, as always.\n\n{officer.name}",
         ),
     )
+
+
+def _agent_mail(folder: Folder, scene: Scene) -> None:
+    t = scene.truth
+    treasurer, officer = scene.who("treasurer"), scene.who("officer")
     folder.mail(
         f"mail/{shift_date(scene.today, -5)}_agent_reminder.eml",
         Message(

@@ -2,6 +2,7 @@
 
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.model import (
+    Block,
     Commented,
     Deleted,
     Document,
@@ -39,7 +40,6 @@ def agreement(scene: Scene) -> Document:
     """The agreement as signed: thresholds, whose accounts are tested, what an amendment and a waiver need."""
     t = scene.truth
     top = t.agreement_clause.split(".")[0]
-    sub = int(t.agreement_clause.split(".")[1])
     return Document(
         f"{t.facility.title()} facility agreement",
         (
@@ -60,37 +60,10 @@ def agreement(scene: Scene) -> Document:
                 f"1.3\t**Tested Entity** means the {scene.entity}, and no other member of the group. Accounts of other "
                 "entities do not count for any test."
             ),
+            *_general_clauses(),
             Heading(f"{top}. Financial covenants"),
-            *(
-                _clause(f"{top}.{n}\tThe Borrower shall procure that its accounting records are kept in {t.currency}.")
-                for n in range(1, sub)
-            ),
-            _clause(
-                f"{t.agreement_clause}\tOn each Test Date, on the accounts of the Tested Entity: (a) "
-                f"{_ratio_clause(scene, t.covenant, t.thresholds['agreement'])}; and (b) "
-                f"{_ratio_clause(scene, t.other_covenant, t.other_thresholds['agreement'])}",
-                Footnote("Ratios are stated to two decimals; no other rounding is made."),
-                ".",
-            ),
-            _clause(
-                f"{top}.{sub + 1}\tThe ratios are tested on the closed ledger of the Quarter. Flash reports, forecasts "
-                "and management estimates are not used."
-            ),
-            _clause(
-                f"{top}.{sub + 2}\tA Quarter in which a ratio is outside its limit is a Default from the Test Date, "
-                "unless it is waived by a signed waiver."
-            ),
-            Heading("37. Amendments and waivers"),
-            _clause(
-                "37.1\tAn amendment takes effect only when signed by the Borrower and the Agent, and only for the "
-                "Quarters it names. For other Quarters this agreement stands."
-            ),
-            _clause("37.2\tA waiver takes effect only when signed by the Agent. An unsigned letter is no waiver."),
-            Heading("38. Certificates"),
-            _clause(
-                "38.1\tWithin 30 days of each Test Date the Borrower delivers to the Agent a certificate that states "
-                "the governing document, the limit, both figures, the ratio, the headroom and the result."
-            ),
+            *_covenant_clauses(scene),
+            *_closing_clauses(),
             Signatures(
                 (
                     (t.people["officer"], f"for {t.legal_name}", t.agreement_date),
@@ -103,6 +76,87 @@ def agreement(scene: Scene) -> Document:
         t.agreement_date,
         reference=f"FA/{t.agreement_date[:4]}",
         status="CONFORMED COPY",
+    )
+
+
+def _general_clauses() -> tuple[Block, ...]:
+    """Clauses no test depends on."""
+    return (
+        Heading("2. The facility"),
+        _clause("2.1\tThe Lenders make the facility available to the Borrower for its general corporate purposes."),
+        _clause("2.2\tThe rights and obligations of each Finance Party are several."),
+        Heading("5. Utilisation"),
+        _clause(
+            "5.1\tThe Borrower may draw by a utilisation request delivered three business days before "
+            "the date of drawing."
+        ),
+        _clause("5.2\tA request is irrevocable and names the amount, the currency and the first interest period."),
+        Heading("8. Interest"),
+        _clause("8.1\tThe rate of interest is the reference rate plus the margin of 2.35 per cent a year."),
+        _clause("8.2\tInterest accrues from day to day and is paid on the last day of each interest period."),
+        Heading("16. Information"),
+        _clause(
+            "16.1\tThe Borrower delivers audited accounts within 120 days of its year end and closed "
+            "quarterly ledgers within 20 days of each Quarter."
+        ),
+        _clause("16.2\tThe Borrower notifies the Agent of any Default promptly upon becoming aware of it."),
+    )
+
+
+def _covenant_clauses(scene: Scene) -> tuple[Block, ...]:
+    """The two ratios with their limits, on what they are tested, and what a miss is."""
+    t = scene.truth
+    top, sub = t.agreement_clause.split(".")[0], int(t.agreement_clause.split(".")[1])
+    return (
+        *(
+            _clause(f"{top}.{n}\tThe Borrower shall procure that its accounting records are kept in {t.currency}.")
+            for n in range(1, sub)
+        ),
+        _clause(
+            f"{t.agreement_clause}\tOn each Test Date, on the accounts of the Tested Entity: (a) "
+            f"{_ratio_clause(scene, t.covenant, t.thresholds['agreement'])}; and (b) "
+            f"{_ratio_clause(scene, t.other_covenant, t.other_thresholds['agreement'])}",
+            Footnote("Ratios are stated to two decimals; no other rounding is made."),
+            ".",
+        ),
+        _clause(
+            f"{top}.{sub + 1}\tThe ratios are tested on the closed ledger of the Quarter. Flash reports, forecasts "
+            "and management estimates are not used."
+        ),
+        _clause(
+            f"{top}.{sub + 2}\tA Quarter in which a ratio is outside its limit is a Default from the Test Date, "
+            "unless it is waived by a signed waiver."
+        ),
+    )
+
+
+def _closing_clauses() -> tuple[Block, ...]:
+    """Default, notices, and what amendments, waivers and certificates need."""
+    return (
+        Heading("28. Events of default"),
+        _clause(
+            "28.1\tNon-payment, a breach of a financial covenant, misrepresentation, cross-default "
+            "and insolvency are Events of Default while they continue."
+        ),
+        _clause(
+            "28.2\tThe Agent may, and shall if the Majority Lenders so direct, cancel the facility "
+            "while an Event of Default continues."
+        ),
+        Heading("32. Notices"),
+        _clause(
+            "32.1\tNotices are made in writing to the address under the party's signature and take effect on receipt."
+        ),
+        Heading("37. Amendments and waivers"),
+        _clause(
+            "37.1\tAn amendment takes effect only when signed by the Borrower and the Agent, and only for the "
+            "Quarters it names. For other Quarters this agreement stands."
+        ),
+        _clause("37.2\tA waiver takes effect only when signed by the Agent. An unsigned letter is no waiver."),
+        Heading("38. Certificates"),
+        _clause(
+            "38.1\tWithin 30 days of each Test Date the Borrower delivers to the Agent a certificate that states "
+            "the governing document, the limit, both figures, the ratio, the headroom and the result."
+        ),
     )
 
 

@@ -39,7 +39,8 @@ def build(scene: Scene) -> Folder:
     folder.book(f"archive/benchmark_{t.year - 1}.xlsx", books.old_benchmark(scene))
     folder.document("notes/interview_buyer.docx", papers.interview(scene))
     folder.deck("notes/market_overview.pptx", books.market(scene, rng))
-    _mail(folder, scene)
+    _offer_thread(folder, scene)
+    _project_mail(folder, scene)
     add_background(folder, rng, scene.advisor, t.people, scene.today)
     return folder
 
@@ -49,7 +50,7 @@ def offer_mail(scene: Scene) -> str:
     return f"mail/{scene.truth.mail_date}_offer.eml"
 
 
-def _mail(folder: Folder, scene: Scene) -> None:
+def _offer_thread(folder: Folder, scene: Scene) -> None:
     t = scene.truth
     rep, lead, partner, analyst = (scene.who(r) for r in ("vendor_rep", "client_lead", "partner", "analyst"))
     folder.mail(
@@ -83,6 +84,11 @@ def _mail(folder: Folder, scene: Scene) -> None:
             + partner.name,
         ),
     )
+
+
+def _project_mail(folder: Folder, scene: Scene) -> None:
+    t = scene.truth
+    partner, analyst = scene.who("partner"), scene.who("analyst")
     folder.mail(
         f"mail/{shift_date(scene.today, -2)}_deadline.eml",
         Message(

@@ -87,7 +87,7 @@ def standard(truth: WarehouseTruth) -> WorldDraft:
             ServiceGrant(service="ticketing", actor="clerk", tools=TICKETING_TOOLS),
         ),
         state=state(setting),
-        rubric=Rubric(criteria=(*state_criteria, *_report(setting), *_commented(setting), *_errors(setting))),
+        rubric=Rubric(criteria=(*state_criteria, *_told(setting), *_errors(setting))),
         budget=STANDARD_BUDGET,
         deliverables=(plans.deliverable(setting),),
         frozen_time=truth.frozen_time,
@@ -138,6 +138,10 @@ def _rows(setting: Scene, **where: Any) -> Check:
     return check("service_rows", service="wms", table="reservations", where=full, min=1)
 
 
+def _told(setting: Scene) -> tuple[Criterion, ...]:
+    return (*_report(setting), *_report_facts(setting), *_commented(setting))
+
+
 def _report(setting: Scene) -> Iterator[Criterion]:
     t, path, good = setting.truth, plans.deliverable(setting), plans.right(setting)
     order_record, dock_record = f"wms.orders.{t.order_id}", f"wms.docks.{t.right_dock}"
@@ -169,6 +173,11 @@ def _report(setting: Scene) -> Iterator[Criterion]:
         "report_reservation", f"The active reservation's number ({good.reservation} unless repeated) is given", 1.5,
         any_of(*held), "report", (order_record,), "evidence",
     )  # fmt: skip
+
+
+def _report_facts(setting: Scene) -> Iterator[Criterion]:
+    t, path, good = setting.truth, plans.deliverable(setting), plans.right(setting)
+    order_record, dock_record = f"wms.orders.{t.order_id}", f"wms.docks.{t.right_dock}"
     yield criterion(
         "report_left", f"{good.left} free pallets are left at {t.right_dock}", 1.0,
         field(path, "Free pallets left at the dock", good.left), "report", (dock_record, order_record),

@@ -37,7 +37,8 @@ def build(scene: Scene) -> Folder:
     folder.document("shift/handover_yesterday.md", papers.handover(scene))
     folder.table("shift/gate_log.csv", *books.gate_log(scene, rng))
     folder.document(f"reports/exception_{t.others[0].ticket_id}.md", papers.earlier_report(scene))
-    _mail(folder, scene)
+    _order_mail(folder, scene)
+    _site_mail(folder, scene)
     add_background(folder, rng, scene.site, t.people, t.date)
     return folder
 
@@ -47,11 +48,9 @@ def wish_mail(scene: Scene) -> str:
     return f"mail/{shift_date(scene.truth.date, -1)}_dock_wish.eml"
 
 
-def _mail(folder: Folder, scene: Scene) -> None:
+def _order_mail(folder: Folder, scene: Scene) -> None:
     t = scene.truth
-    driver, planner, supervisor, customer = (
-        scene.who(r) for r in ("driver", "planner", "supervisor", "customer_contact")
-    )
+    driver, planner, customer = (scene.who(r) for r in ("driver", "planner", "customer_contact"))
     before = shift_date(t.date, -1)
     sender = customer if t.asker == "customer" else driver
     wish = Message(
@@ -77,7 +76,12 @@ def _mail(folder: Folder, scene: Scene) -> None:
             f"\n\n{driver.name}",
         ),
     )
-    other = t.others[0]
+
+
+def _site_mail(folder: Folder, scene: Scene) -> None:
+    t = scene.truth
+    planner, supervisor = scene.who("planner"), scene.who("supervisor")
+    before, other = shift_date(t.date, -1), t.others[0]
     folder.mail(
         f"mail/{before}_order_{other.order_id}.eml",
         Message(
