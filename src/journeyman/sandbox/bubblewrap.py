@@ -37,7 +37,7 @@ from journeyman.sandbox.rootfs import (
 STATE_PREFIX = "journeyman-box-"
 START_SECONDS = 30.0
 KILL_SECONDS = 10.0
-END_SECONDS = 5.0
+END_SECONDS = 20.0  # a starved machine takes its time; a box that was not seen to end keeps its uid
 NOTICE_SECONDS = 0.3  # a box that was lost is told within it; one that stands is not
 EXECUTOR_KILLED = "every process of the sandbox was killed; files read before must be read again to change them"
 

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple, Self
 import journeyman
 from journeyman.errors import SandboxFailure
 
+ENVIRONMENT = {"LD_BIND_NOW": "1"}  # of the spawner: what is bound before a fork is bound once
+
 
 class Exit(NamedTuple):
     """How a program ended. `cpu_seconds` includes the descendants it waited for."""
@@ -58,7 +60,7 @@ class Launcher:
         program = f"import sys;sys.path.insert(0,'.');from journeyman.sandbox import spawner;spawner.main({fd})"
         argv = [self._python, "-I", "-S", "-c", program]
         root = Path(journeyman.__file__).parents[1]
-        self._process = subprocess.Popen(argv, pass_fds=[fd], stdin=subprocess.DEVNULL, cwd=root, env={})
+        self._process = subprocess.Popen(argv, pass_fds=[fd], stdin=subprocess.DEVNULL, cwd=root, env=ENVIRONMENT)
         theirs.close()
         self._socket.setblocking(False)
         self._loop = asyncio.get_running_loop()
