@@ -4,6 +4,7 @@ Invariant: a reward exists only through a create-only grade whose seal, task, ru
 episode's; every other end is `Quarantined` with layer and cause, never a number (L-04, T-07, Q-01, Q-02).
 """
 
+import asyncio
 from pathlib import Path
 
 from journeyman.errors import Failure, GraderFailure, ServiceFailure, UserError, boundary
@@ -62,7 +63,7 @@ async def grade_episode(episode_dir: Path, task_dir: Path, grades_dir: Path, gra
             grades_dir / FAILURES, GradingFailure(grader=_bound(episode, grader, digest), failure=cause).canonical()
         )
         return _quarantined(cause)
-    create_only(grade_path(grades_dir, digest), result.canonical())
+    await asyncio.to_thread(create_only, grade_path(grades_dir, digest), result.canonical())  # waits for the disk
     return _graded(result, REPORTED)
 
 
