@@ -172,6 +172,8 @@ def load_recipe(path: Path, overrides: tuple[str, ...] = ()) -> Recipe:
         data = tomllib.loads(path.read_text())
     except FileNotFoundError:
         raise UserError(f"no recipe at {path}: give a .toml file, e.g. recipes/quickstart.toml") from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}): give a .toml file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not TOML: {error}") from None
     data.setdefault("name", path.stem)

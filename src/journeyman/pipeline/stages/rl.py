@@ -147,7 +147,7 @@ def _note(metrics: dict[str, float]) -> str:
     return "  ".join(f"{label} {metrics[key]:.3f}" for label, key in shown if key in metrics)
 
 
-def _consumed(run: Run) -> set[str]:
+def consumed_groups(run: Run) -> set[str]:
     """Groups of the batches the learner has answered for."""
     consumed: set[str] = set()
     for line in read_lines(run.job.ledger / "updates.jsonl"):
@@ -156,7 +156,7 @@ def _consumed(run: Run) -> set[str]:
     return consumed
 
 
-def _first_open(run: Run, consumed: set[str]) -> int:
+def first_open(run: Run, consumed: set[str]) -> int:
     """The cursor to go on from: every group before it was consumed, or had no signal and takes no place in a batch."""
     lines = (json.loads(line) for line in read_lines(run.job.ledger / "groups.jsonl"))
     filtered = {str(line["group"]) for line in lines if line["dropped"]}
@@ -186,8 +186,8 @@ async def train(run: Run) -> dict[str, Any]:
             async with open_workplace(run.job, engine, weights, sandbox=options.sandbox) as opened:
                 before = opened.outside_cpu_seconds()
                 buffer = _buffer(run)
-                buffer.consumed = _consumed(run)
-                first = _first_open(run, buffer.consumed)
+                buffer.consumed = consumed_groups(run)
+                first = first_open(run, buffer.consumed)
                 actors = Actors(run, tasks, runner(run, opened.place, rl.reward_name), first, first)
                 loop = _Loop(run, engine, learner, actors, buffer, step, version, weights)
                 await loop.go()

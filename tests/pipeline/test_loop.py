@@ -1,0 +1,142 @@
+"""The whole loop in miniature through the command line: every stage, then verify, explain, resume, a flipped byte."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from journeyman.pipeline.actors import POLICY
+from journeyman.pipeline.explain import updates
+from journeyman.pipeline.recipe import STAGES
+from journeyman.pipeline.verification import verify_path
+from journeyman.store.layout import Job
+from tests.pipeline.conftest import Made, typed
+
+pytestmark = pytest.mark.slow
+
+
+def test_every_stage_is_done_and_says_what_it_did(made: Made) -> None:
+    stages = {path.stem for path in (made.directory / "ledger" / "stages").iterdir()}
+    assert stages == set(STAGES)
+    for stage in STAGES:
+        assert stage in made.shown
+    assert "next: open" in made.shown.splitlines()[-1]
+    page = (made.directory / "report" / "index.html").read_text()
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    report = json.loads((made.directory / "report" / "report.json").read_bytes())
+    assert [arm["graded"] == arm["attempted"] for arm in report["arms"]] == [True] * 8
+
+
+def test_the_steps_asked_for_were_taken_on_the_groups_of_the_cursor(made: Made) -> None:
+    found = updates(Job(made.directory))
+    assert [u.step for u in found] == [0, 1]
+    assert [sorted(set(u.groups) | set(u.dropped)) for u in found] == [["g00000", "g00001"], ["g00002", "g00003"]]
+    assert {u.reward_name for u in found} == {"signed.v1"}
+
+
+def test_verify_finds_nothing_wrong_and_says_what_it_looked_at(made: Made) -> None:
+    done = typed("verify", made.directory)
+    assert done.returncode == 0, done.stdout
+    for kind in ("episodes", "grades", "tasks", "datasets", "checkpoints"):
+        assert kind in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("next: journeyman explain")
+
+
+def test_explain_prints_the_chain_from_a_token_to_its_sources_and_the_arithmetic(made: Made) -> None:
+    done = typed("explain", made.directory)
+    assert done.returncode == 0, done.stderr
+    at = [line.split()[0] for line in done.stdout.splitlines() if line[:1].strip()]
+    assert at == ["token", "turn", "segment", "episode", "grade", "task", "gradient", "next:"]
+    for said in ("evidence:", "source: environment/workspace/", "advantage = ", "- mean ", "gradient on its log-prob"):
+        assert said in done.stdout
+    token = done.stdout.split()[1]
+    again = typed("explain", token, "--runs", made.directory.parent)
+    assert again.stdout == done.stdout
+
+
+def test_explain_says_why_a_token_got_no_gradient(made: Made) -> None:
+    token = typed("explain", made.directory).stdout.split()[1]
+    first = token.rpartition(":")[0] + ":0"
+    assert "its mask is 0" in typed("explain", first, "--runs", made.directory.parent).stdout
+    beyond = typed("explain", token.rpartition(":")[0] + ":99999", "--runs", made.directory.parent)
+    assert beyond.returncode == 2
+    assert len(beyond.stderr.splitlines()) == 1
+
+
+def test_a_finished_run_is_not_done_again(made: Made) -> None:
+    before = {p: p.stat().st_mtime_ns for p in made.directory.rglob("*") if p.is_file() and p.name != "config.toml"}
+    refused = typed("run", made.recipe, "--out", made.directory)
+    assert refused.returncode == 2
+    assert "--resume" in refused.stderr
+    done = typed("run", made.recipe, "--out", made.directory, "--resume")
+    assert done.returncode == 0, done.stderr
+    after = {p: p.stat().st_mtime_ns for p in made.directory.rglob("*") if p.is_file() and p.name != "config.toml"}
+    assert after == before
+
+
+def sealed_files(run: Path) -> dict[str, Path]:
+    """One file of every kind that must never change again."""
+    job = Job(run)
+    episode = next(d for d in job.sealed(POLICY) if (d / "turns.jsonl").stat().st_size)
+    services = next(p.parent for p in job.episodes.glob("expert/*/*/*/services.json"))
+    workspace = next(p for p in services.glob("workspace/**/*") if p.is_file())
+    release = job.tasks / "release"
+    package = next((release / "tasks").iterdir())
+    grade = next(job.grades_dir(job.key_of(episode)).glob("*.json"))
+    found = {f"episode {p.name}": p for p in sorted(episode.iterdir()) if p.is_file() and p.stat().st_size}
+    found |= {
+        f"episode {p.name}": p for p in (services / "services.json", services / "service_ledger.jsonl", workspace)
+    }
+    found |= {"grade": grade}
+    found |= {f"release {p.name}": p for p in sorted(release.iterdir()) if p.is_file()}
+    found |= {
+        f"release task {p.relative_to(package)}": p
+        for p in sorted(package.rglob("*"))
+        if p.is_file() and p.stat().st_size
+    }
+    for dataset in (job.data / "sft", job.data / "rl" / "00001"):
+        found |= {f"dataset {dataset.name} {p.name}": p for p in sorted(dataset.iterdir()) if p.stat().st_size}
+    for policy in (job.weights / "sft", job.weights / "rl" / "v2", job.weights / "merged"):
+        found |= {f"checkpoint {policy.name} {p.name}": p for p in sorted(policy.iterdir()) if p.stat().st_size}
+    return found
+
+
+def test_one_flipped_byte_in_any_kind_of_sealed_file_is_found_and_named(made: Made, tmp_path: Path) -> None:
+    run = tmp_path / "copy"
+    shutil.copytree(made.directory, run)
+    assert not verify_path(run).faults
+    missed = []
+    for kind, path in sealed_files(run).items():
+        whole = path.read_bytes()
+        for at in {0, len(whole) // 2, len(whole) - 1}:
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+            faults = verify_part(run, path)
+            if not any(path.name in fault for fault in faults):
+                missed.append((kind, at, faults))
+        path.write_bytes(whole)
+    assert not missed
+    assert not verify_path(run).faults
+
+
+def verify_part(run: Path, path: Path) -> list[str]:
+    """What verify says, of the whole run for what only a run can join, of the part alone for the rest: it is faster."""
+    for part in path.parents:
+        if any((part / marker).exists() for marker in ("DATASET.json", "CHECKPOINT.json", "RELEASED", "SEAL.json")):
+            if path.name in ("DATASET.json", "CHECKPOINT.json", "RELEASED", "SEAL.json"):
+                break
+            return verify_path(part).faults
+        if part == run:
+            break
+    return verify_path(run).faults
+
+
+def test_the_command_exits_1_and_names_the_file(made: Made, tmp_path: Path) -> None:
+    run = tmp_path / "copy"
+    shutil.copytree(made.directory, run)
+    path = sealed_files(run)["episode tokens.i32"]
+    data = path.read_bytes()
+    path.write_bytes(bytes([data[0] ^ 1]) + data[1:])
+    done = typed("verify", run)
+    assert done.returncode == 1
+    assert f"{path} changed after sealing" in done.stdout.replace("\n", " ")
