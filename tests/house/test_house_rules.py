@@ -50,7 +50,8 @@ def test_every_module_says_what_it_is() -> None:
 
 
 def test_broad_excepts_live_only_at_boundaries() -> None:
-    allowed = {"src/journeyman/errors.py"}
+    # boundary() itself, and the outermost frame of a forked child, which tells what broke and exits
+    allowed = {"src/journeyman/errors.py", "src/journeyman/sandbox/spawner.py"}
     bad = []
     for path in SOURCES:
         name = path.relative_to(ROOT).as_posix()

