@@ -56,7 +56,7 @@ class Connection:
                 sock.setblocking(False)
                 await self._open(loop, sock, address)
             else:
-                found = await loop.getaddrinfo(*self._address, type=socket.SOCK_STREAM)
+                found = socket.getaddrinfo(*self._address, type=socket.SOCK_STREAM)  # loopback: no look-up to wait for
                 sock = socket.socket(found[0][0], socket.SOCK_STREAM)
                 sock.setblocking(False)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
