@@ -27,6 +27,21 @@ class Prefix:
     version: int
 
 
+@dataclass
+class Piece:
+    """Ids [n] to be computed at positions start.. of a row whose earlier positions are there already."""
+
+    row: int
+    start: int
+    ids: Ids
+
+
+def causal_mask(start: int, new: int, device: torch.device) -> Tensor:
+    """What `new` tokens after `start` may see of start + new positions: additive, [1, 1, new, start + new]."""
+    seen = torch.arange(start + new, device=device) <= torch.arange(start, start + new, device=device)[:, None]
+    return torch.zeros(1, 1, new, start + new, device=device).masked_fill_(~seen, -torch.inf)
+
+
 class Rows:
     """Preallocated buffers of the calls being decoded; a row belongs to one call at a time."""
 

@@ -1,13 +1,14 @@
 """Any Hugging Face causal LM over the sampler's rows: its attention is handed our buffers as a cache."""
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, CacheLayerMixin
 
-from journeyman.engines.embedded.cache import Rows
+from journeyman.engines.embedded.cache import Piece, Rows, causal_mask
 
 
 class _View(CacheLayerMixin):  # type: ignore[misc]
@@ -56,8 +57,24 @@ class HuggingFaceForward:
         self._views: list[_View] = []
         self._cache_name = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
 
-    def forward(self, rows: Rows, first: int, ids: Tensor, positions: Tensor, mask: Tensor, longest: int) -> Tensor:
-        """Logits [B, V] of each row's last token; arguments as in `LeanLlama.forward`."""
+    def prefill(self, rows: Rows, pieces: Sequence[Piece]) -> Tensor:
+        """Logits [P, V] of each piece's last token, one forward pass per piece."""
+        device = rows.keys.device
+        logits = []
+        for piece in pieces:
+            end = piece.start + len(piece.ids)
+            ids = torch.from_numpy(piece.ids).long().to(device)[None]
+            positions = torch.arange(piece.start, end, device=device)[None]
+            mask = causal_mask(piece.start, len(piece.ids), device)
+            logits.append(self._run(rows, piece.row, ids, positions, mask, end))
+        return torch.cat(logits)
+
+    def decode(self, rows: Rows, ids: Tensor, positions: Tensor, mask: Tensor, longest: int) -> Tensor:
+        """Logits [B, V] after one token for each of rows 0..B: ids and positions [B]; mask [B, 1, longest] is added."""
+        return self._run(rows, 0, ids[:, None], positions[:, None], mask[:, None], longest)
+
+    def _run(self, rows: Rows, first: int, ids: Tensor, positions: Tensor, mask: Tensor, longest: int) -> Tensor:
+        """Logits [B, V] of each row's last token: rows first..first+B, ids and positions [B, q], mask [B, 1, q, n]."""
         if not self._views or self._views[0].rows is not rows:
             self._views = [_View(rows, depth) for depth in range(self.depth)]
         for view in self._views:

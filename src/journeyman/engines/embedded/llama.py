@@ -1,16 +1,18 @@
 """A lean forward pass for plain Llama weights over the sampler's rows: Hugging Face's logits within fp32 noise.
 
-Shapes: B rows, q new tokens, A query heads, H key-value heads, D head size, W hidden size, n positions attended.
+Shapes: T tokens, B rows, A query heads, H key-value heads, D head size, W hidden size, V vocabulary.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import linear, scaled_dot_product_attention, silu
 
-from journeyman.engines.embedded.cache import Rows
+from journeyman.engines.embedded.cache import Piece, Rows, causal_mask
 
 
 @dataclass
@@ -42,13 +44,14 @@ def _rms(x: Tensor, weight: Tensor, eps: float) -> Tensor:
 
 
 class LeanLlama:
-    """Weights rearranged once; `forward` touches no module."""
+    """Weights rearranged once; a step touches no module."""
 
     def __init__(self, model: Any) -> None:
         config = model.config
         self.query_heads: int = config.num_attention_heads
         self.heads: int = config.num_key_value_heads
         self.head_size: int = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        self.grouped = self.heads != self.query_heads
         self.eps: float = config.rms_norm_eps
         self.embedding: Tensor = model.model.embed_tokens.weight.detach()
         self.head: Tensor = model.lm_head.weight.detach()
@@ -68,57 +71,63 @@ class LeanLlama:
         angles = torch.outer(torch.arange(config.max_position_embeddings, device=frequencies.device), frequencies)
         self.cos, self.sin = angles.cos(), angles.sin()  # [C, D / 2]
 
-    def _rotate(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Rotary embedding of x [B, q, heads, D] at positions [B, q], halves convention."""
-        cos, sin = self.cos[positions][:, :, None], self.sin[positions][:, :, None]
-        left, right = x.chunk(2, -1)
-        return torch.cat([left * cos - right * sin, right * cos + left * sin], -1)
-
-    def forward(self, rows: Rows, first: int, ids: Tensor, positions: Tensor, mask: Tensor, longest: int) -> Tensor:
-        """Logits [B, V] of each row's last token.
-
-        Rows first..first+B hold the past; ids and positions [B, q] are new and written to their positions; mask
-        [B, 1, q, longest] is added to the scores. Either q == 1 or B == 1.
-        """
-        batch, new = ids.shape
-        last = first + batch
+    def prefill(self, rows: Rows, pieces: Sequence[Piece]) -> Tensor:
+        """Logits [P, V] of each piece's last token. Pieces share the matrix products; each attends to its own row."""
+        device = rows.keys.device
+        ids = torch.from_numpy(np.concatenate([piece.ids for piece in pieces])).long().to(device)
+        positions = torch.cat([torch.arange(p.start, p.start + len(p.ids), device=device) for p in pieces])
+        masks = [causal_mask(piece.start, len(piece.ids), device) for piece in pieces]
+        sizes = [len(piece.ids) for piece in pieces]
         hidden = self.embedding[ids]
-        where = torch.arange(first, last, device=ids.device)
-        sizes = [self.query_heads * self.head_size, self.heads * self.head_size, self.heads * self.head_size]
         for depth, layer in enumerate(self.layers):
-            q, k, v = torch.split(linear(_rms(hidden, layer.input_norm, self.eps), layer.qkv), sizes, -1)
-            q = self._rotate(q.view(batch, new, self.query_heads, self.head_size), positions)
-            k = self._rotate(k.view(batch, new, self.heads, self.head_size), positions)
-            v = v.view(batch, new, self.heads, self.head_size)
-            if new == 1:
-                rows.keys[depth][where, :, :, positions[:, 0]] = k[:, 0]
-                rows.values[depth][where, :, positions[:, 0]] = v[:, 0]
-            else:
-                start = longest - new
-                rows.keys[depth, first, :, :, start:longest] = k[0].permute(1, 2, 0)
-                rows.values[depth, first, :, start:longest] = v[0].transpose(0, 1)
-            keys = rows.keys[depth, first:last, :, :, :longest]
-            values = rows.values[depth, first:last, :, :longest]
-            mixed = self._attend(q, keys, values, mask) if new == 1 else self._attend_many(q, keys, values, mask)
-            hidden = hidden + linear(mixed, layer.output)
-            gate, up = linear(_rms(hidden, layer.mlp_norm, self.eps), layer.gate_up).chunk(2, -1)
-            hidden = hidden + linear(silu(gate) * up, layer.down)
-        return linear(_rms(hidden[:, -1], self.norm, self.eps), self.head)
+            q, k, v = self._project(hidden, layer, positions)
+            mixed, at = [], 0
+            for piece, mask, new in zip(pieces, masks, sizes, strict=True):
+                end = piece.start + new
+                rows.keys[depth, piece.row, :, :, piece.start : end] = k[at : at + new].permute(1, 2, 0)
+                rows.values[depth, piece.row, :, piece.start : end] = v[at : at + new].transpose(0, 1)
+                keys = rows.keys[depth, piece.row, :, :, :end].transpose(-1, -2)
+                values = rows.values[depth, piece.row, :, :end]
+                one = scaled_dot_product_attention(
+                    q[None, at : at + new].transpose(1, 2),
+                    keys[None],
+                    values[None],
+                    attn_mask=mask,
+                    enable_gqa=self.grouped,
+                )
+                mixed.append(one[0].transpose(0, 1).reshape(new, -1))
+                at += new
+            hidden = self._finish(hidden, torch.cat(mixed), layer)
+        last = torch.tensor(sizes, device=device).cumsum(0) - 1
+        return linear(_rms(hidden[last], self.norm, self.eps), self.head)
 
-    def _attend(self, q: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """One query per row: q [B, 1, A, D] -> [B, 1, A * D]; heads that share keys are one small product."""
-        batch = q.shape[0]
-        grouped = q.view(batch, self.heads, self.query_heads // self.heads, self.head_size)
-        scores = torch.matmul(grouped * self.head_size**-0.5, keys) + mask
-        return torch.matmul(torch.softmax(scores, -1), values).reshape(batch, 1, -1)
+    def decode(self, rows: Rows, ids: Tensor, positions: Tensor, mask: Tensor, longest: int) -> Tensor:
+        """Logits [B, V] after one token for each of rows 0..B: ids and positions [B]; mask [B, 1, longest] is added."""
+        batch = len(ids)
+        where = torch.arange(batch, device=ids.device)
+        hidden = self.embedding[ids]
+        for depth, layer in enumerate(self.layers):
+            q, k, v = self._project(hidden, layer, positions)
+            rows.keys[depth][where, :, :, positions] = k
+            rows.values[depth][where, :, positions] = v
+            grouped = q.view(batch, self.heads, -1, self.head_size)  # heads that share keys are one small product
+            scores = torch.matmul(grouped, rows.keys[depth, :batch, :, :, :longest]).mul_(self.head_size**-0.5)
+            weights = torch.softmax(scores.add_(mask[:, None]), -1)
+            mixed = torch.matmul(weights, rows.values[depth, :batch, :, :longest]).reshape(batch, -1)
+            hidden = self._finish(hidden, mixed, layer)
+        return linear(_rms(hidden, self.norm, self.eps), self.head)
 
-    def _attend_many(self, q: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """Many queries of one row: q [1, q, A, D] -> [1, q, A * D]."""
-        mixed = scaled_dot_product_attention(
-            q.transpose(1, 2),
-            keys.transpose(-1, -2),
-            values,
-            attn_mask=mask,
-            enable_gqa=self.heads != self.query_heads,
-        )
-        return mixed.transpose(1, 2).reshape(1, q.shape[1], -1)
+    def _project(self, hidden: Tensor, layer: Layer, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries [T, A, D], keys and values [T, H, D] of hidden [T, W] at positions [T]."""
+        joint = linear(_rms(hidden, layer.input_norm, self.eps), layer.qkv).view(len(hidden), -1, self.head_size)
+        turned = self.query_heads + self.heads
+        cos, sin = self.cos[positions][:, None], self.sin[positions][:, None]  # [T, 1, D / 2], halves convention
+        left, right = joint[:, :turned].chunk(2, -1)
+        both = torch.cat([left * cos - right * sin, right * cos + left * sin], -1)
+        return both[:, : self.query_heads], both[:, self.query_heads :], joint[:, turned:]
+
+    def _finish(self, hidden: Tensor, mixed: Tensor, layer: Layer) -> Tensor:
+        """Attention's output and the gated MLP added to the residual stream [T, W]."""
+        hidden = hidden + linear(mixed, layer.output)
+        gate, up = linear(_rms(hidden, layer.mlp_norm, self.eps), layer.gate_up).chunk(2, -1)
+        return hidden + linear(silu(gate).mul_(up), layer.down)

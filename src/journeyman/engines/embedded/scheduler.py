@@ -5,7 +5,7 @@ reused only if one version computed all of it.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -14,15 +14,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from journeyman.engines.embedded.cache import Ids, Rows, Store, common_length
+from journeyman.engines.embedded.cache import Ids, Piece, Prefix, Rows, Store, common_length
 from journeyman.engines.embedded.sampling import Draw, sample
+
+PREFILL_TOKENS = 2048  # computed for prompts in one step, about
+MIN_SHARED = 32  # tokens; less is not worth waiting for
 
 
 class Forward(Protocol):
     """A model over rows: `LeanLlama` or `HuggingFaceForward`."""
 
-    def forward(self, rows: Rows, first: int, ids: Tensor, positions: Tensor, mask: Tensor, longest: int) -> Tensor:
-        """Logits [B, V] of each row's last token."""
+    def prefill(self, rows: Rows, pieces: Sequence[Piece]) -> Tensor:
+        """Logits [P, V] of each piece's last token."""
+        ...
+
+    def decode(self, rows: Rows, ids: Tensor, positions: Tensor, mask: Tensor, longest: int) -> Tensor:
+        """Logits [B, V] after one token for each of rows 0..B."""
         ...
 
 
@@ -94,49 +101,63 @@ class Scheduler:
     @torch.inference_mode()
     def step(self) -> list[Call]:
         """Admit what fits, decode one token for every open call; returns the calls that advanced."""
-        advanced: list[Call] = []
-        while self.waiting and self.free:
-            call = self.waiting.popleft()
-            advanced.append(call)
-            self._emit([call], self._prefill(call))
-        decoding = [call for call in self.active.values() if call not in advanced]
+        decoding = list(self.active.values())
+        entered = self._enter()
+        calls, logits = [*entered], []
+        if entered:
+            logits.append(self._prefill(entered))
         if decoding:
-            self._emit(decoding, self._decode(decoding))
-            advanced += decoding
+            logits.append(self._decode(decoding))
+            calls += decoding
+        if calls:
+            self._emit(calls, torch.cat(logits))
         self.steps += 1
-        return advanced
+        return calls
 
-    def _prefill(self, call: Call) -> Tensor:
-        """Give the call a row, fill it with the prompt's keys and values; logits [1, V] of the last prompt token."""
-        call.row = self.free.pop()
-        self.active[call.row] = call
-        start = self._reuse(call)
-        total = len(call.prompt)
-        self.prefilled += total - start
-        self.reused += start
-        device = self.rows.keys.device
-        ids = torch.from_numpy(call.prompt[start:].astype(np.int64)).to(device)[None]
-        positions = torch.arange(start, total, device=device)[None]
-        mask = torch.zeros(1, 1, total - start, total, device=device)
-        mask.masked_fill_(torch.arange(total, device=device) > positions[0, :, None], -torch.inf)
-        logits = self.forward.forward(self.rows, call.row, ids, positions, mask, total)
-        call.length, call.version = total, self.version
-        return logits
+    def _enter(self) -> list[Call]:
+        """Give rows to waiting calls: as many as have room and as one step should prefill.
 
-    def _reuse(self, call: Call) -> int:
-        """Copy the longest known prefix into the call's row; returns its length."""
-        prefix, covered = self.store.best(call.lineage, call.prompt, self.version)
-        if prefix is None or prefix is not self.store.get(call.lineage):
+        A call that shares a longer beginning with one that enters now waits a step and copies it then.
+        """
+        entered: list[Call] = []
+        later: list[Call] = []
+        tokens = 0
+        while self.waiting and self.free and tokens < PREFILL_TOKENS:
+            call = self.waiting.popleft()
+            source, covered = self._best_source(call)
+            if any(_shared(call, other) > covered + MIN_SHARED for other in entered):
+                later.append(call)
+                continue
+            call.row = self.free.pop()
+            call.length = covered
+            self.active[call.row] = call
+            if isinstance(source, Prefix):
+                self.rows.restore(call.row, source, covered)
+            elif source is not None:
+                self.rows.copy(source, call.row, covered)
+            tokens += len(call.prompt) - covered
+            entered.append(call)
+        self.waiting.extendleft(reversed(later))
+        return entered
+
+    def _prefill(self, calls: list[Call]) -> Tensor:
+        """Fill the calls' rows with their prompts' keys and values; logits [P, V] of the last prompt tokens."""
+        pieces = [Piece(call.row, call.length, call.prompt[call.length :]) for call in calls]
+        for call, piece in zip(calls, pieces, strict=True):
+            self.prefilled += len(piece.ids)
+            self.reused += piece.start
+            call.length, call.version = len(call.prompt), self.version
+        return self.forward.prefill(self.rows, pieces)
+
+    def _best_source(self, call: Call) -> tuple[Prefix | int | None, int]:
+        """A stored prefix or the row of an open call that covers most of the prompt, and how much of it."""
+        source: Prefix | int | None
+        source, covered = self.store.best(call.lineage, call.prompt, self.version)
+        if source is None or source is not self.store.get(call.lineage):
             for other in self.active.values():
-                if other is call or other.version != self.version:
-                    continue
-                shared = min(common_length(other.prompt, call.prompt), len(call.prompt) - 1, other.length)
-                if shared > covered:
-                    self.rows.copy(other.row, call.row, shared)
-                    prefix, covered = None, shared
-        if prefix is not None and covered:
-            self.rows.restore(call.row, prefix, covered)
-        return covered
+                if other.version == self.version and (shared := _shared(call, other)) > covered:
+                    source, covered = other.row, shared
+        return source, covered
 
     def _decode(self, calls: list[Call]) -> Tensor:
         """Feed each call's last token; logits [B, V] in the order of `calls`. Rows without a call ride along."""
@@ -151,10 +172,9 @@ class Scheduler:
             tokens[call.row] = call.ids[-1]
         longest = int(at.max()) + 1
         positions = torch.from_numpy(at).to(device)
-        mask = torch.zeros(height, 1, 1, longest, device=device)
-        mask.masked_fill_(torch.arange(longest, device=device) > positions[:, None, None, None], -torch.inf)
-        ids = torch.from_numpy(tokens).to(device)[:, None]
-        logits = self.forward.forward(self.rows, 0, ids, positions[:, None], mask, longest)
+        mask = torch.zeros(height, 1, longest, device=device)
+        mask.masked_fill_(torch.arange(longest, device=device) > positions[:, None, None], -torch.inf)
+        logits = self.forward.decode(self.rows, torch.from_numpy(tokens).to(device), positions, mask, longest)
         for call in calls:
             call.length += 1
         return logits[[call.row for call in calls]]
@@ -186,6 +206,11 @@ class Scheduler:
         self.free.append(call.row)
         self.free.sort(reverse=True)
         call.row = -1
+
+
+def _shared(call: Call, other: Call) -> int:
+    """How much of the call's prompt another call's prompt begins with; never all of it."""
+    return min(common_length(other.prompt, call.prompt), len(call.prompt) - 1)
 
 
 def prompt_array(payload: bytes) -> NDArray[np.int32]:

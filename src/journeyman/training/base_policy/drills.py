@@ -16,7 +16,7 @@ _SYSTEMS = (
     "You work in a folder of files. Read before you write. Say when you are done.",
     "Help with office work. Call tools when you need them. Finish with a short message.",
 )
-_ENDINGS = ("Done.", "done", "Finished.", "The file is written.", "Wrote {path}.", "All set.", "{path} is ready.")
+_ENDINGS = ("Done.", "done", "Finished.", "The file is written.", "Wrote {path}.", "All set.", "{path} is ready.", "")
 
 
 @dataclass(frozen=True)
@@ -128,44 +128,70 @@ def write_out(scene: Scene, lines: list[str]) -> None:
     rng = scene.rng
     path = scene.out
     scene.act(("write", {"file_path": path, "content": "\n".join(lines) + rng.choice(("", "\n"))}))
-    scene.say(rng.choice(_ENDINGS).format(path=path))
-
-
-def open_request(scene: Scene, request: str, fields: list[str], hint: str = "") -> None:
-    """Pose the request: what to find, where it goes, in which shape."""
-    rng = scene.rng
-    scene.out = scene.path()
-    shape = rng.choice(
-        (
-            "Write {out} with one line per field: {fields}.",
-            "Put the result in {out} as `field: value` lines ({fields}).",
-            "Write it to {out}, one `key: value` per line. Keys: {fields}.",
-            "Save {out} with the lines {fields}, each as key: value.",
-            "The answer goes to {out}. Use these keys: {fields}.",
-            "Write {out} with one line each for {fields}.",
-            "In {out}, give {fields}, a line each.",
-        )
-    ).format(out=scene.out, fields=_listed(rng, fields))
-    parts = [request, shape] if rng.random() < 0.8 else [shape, request]
-    if hint:
-        parts.insert(0 if rng.random() < 0.5 else 1, hint)
-    if rng.random() < 0.2:
-        parts.insert(rng.randrange(len(parts) + 1), words.sentence(rng))
-    scene.ask(" ".join(parts), _system(rng))
+    scene.say(rng.choice(_ENDINGS).format(path=path) or words.sentence(rng))
 
 
 def _listed(rng: random.Random, items: list[str]) -> str:
     """a, b, c or a, b and c."""
-    if len(items) < 2 or rng.random() < 0.5:
+    if len(items) < 2 or rng.random() < 0.4:
         return ", ".join(items)
     return ", ".join(items[:-1]) + " and " + items[-1]
 
 
+def _verb(rng: random.Random) -> str:
+    return rng.choice(words.VERBS).capitalize()
+
+
 def _where(scene: Scene, paths: list[str]) -> str:
-    """Name the files, or say that they lie in the folder."""
+    """Name the files that are to be read."""
     rng = scene.rng
-    listed = _listed(rng, paths)
-    return rng.choice((f"Files: {listed}.", f"Read {listed}.", f"The folder has {listed}.", f"See {listed}."))
+    form = rng.choice(
+        (
+            "Files: {l}.",
+            "Read {l}.",
+            "The folder has {l}.",
+            "See {l}.",
+            "Use {l}.",
+            "The sources are {l}.",
+            "Please read {l}.",
+            "{v} {l}.",
+            "{v} {n} {l} first.",
+            "{n} {a} {l}.",
+            "What you need is in {l}.",
+            "Look at {l} for {n}.",
+        )
+    )
+    return form.format(l=_listed(rng, paths), v=_verb(rng), n=rng.choice(words.NOUNS), a=rng.choice(words.ADJECTIVES))
+
+
+def open_request(scene: Scene, request: str, fields: list[str], hint: str = "") -> None:
+    """Pose the request: what to find, where it goes, in which shape; in any order, among sentences of no use."""
+    rng = scene.rng
+    scene.out = scene.path()
+    form = rng.choice(
+        (
+            "Write {o} with one line per field: {f}.",
+            "Put the result in {o} as `field: value` lines ({f}).",
+            "Write it to {o}, one `key: value` per line. Keys: {f}.",
+            "Save {o} with the lines {f}, each as key: value.",
+            "The answer goes to {o}. Use these keys: {f}.",
+            "Write {o} with one line each for {f}.",
+            "In {o}, give {f}, a line each.",
+            "Put one line each for {f} in {o}.",
+            "Then write one line each for {f} in {o}.",
+            "{v} {f} in {o}.",
+            "Make {o} with a line for each of {f}.",
+            "Lines of {o}: {f}.",
+            "Put these lines in {o}: {f}.",
+        )
+    )
+    shape = form.format(o=scene.out, f=_listed(rng, fields), v=_verb(rng))
+    parts = [part for part in (hint, request, shape) if part]
+    if rng.random() < 0.5:
+        rng.shuffle(parts)
+    for _ in range(rng.choice((0, 0, 1, 1, 2))):
+        parts.insert(rng.randrange(len(parts) + 1), words.sentence(rng))
+    scene.ask(" ".join(parts), _system(rng))
 
 
 def lookup(rng: random.Random) -> Scene:
@@ -178,10 +204,15 @@ def lookup(rng: random.Random) -> Scene:
     if len(set(fields)) < len(fields):
         fields = [f"{field} {n}" for n, field in enumerate(fields, 1)]
     wants = []
+    defines = rng.random() < 0.5
     for fact, name in zip(asked, fields, strict=True):
         what = f"the {fact.key}" + (f" of {fact.subject}" if fact.subject else "")
-        wants.append(what if name == fact.key else f"{what} as {name}")
-    request = rng.choice(("Find {}.", "Look up {}.", "We need {}.", "Report {}.")).format("; ".join(wants))
+        if defines:
+            wants.append(f"{name} is {what}")
+        else:
+            wants.append(what if name == fact.key else f"{what} as {name}")
+    frames = ("{}.", "Here {}.", "{}.") if defines else ("Find {}.", "Look up {}.", "We need {}.", "Report {}.")
+    request = rng.choice(frames).format(rng.choice(("; ", ", ")).join(wants))
     paths = list(scene.files)
     open_request(scene, request, fields, _where(scene, paths))
     _reads(scene, paths)

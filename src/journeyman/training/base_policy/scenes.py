@@ -44,6 +44,10 @@ class Scene:
     services: dict[str, tuple[str, ...]] = field(default_factory=dict)  # tool -> parameters
     messages: list[Message] = field(default_factory=list)
     out: str = ""  # where the deliverable goes
+    talkative: bool = False  # says what comes before it calls
+
+    def __post_init__(self) -> None:
+        self.talkative = self.rng.random() < 0.35
 
     def tools(self) -> list[dict[str, Any]]:
         """The native tools (now and then only some), then the scene's services."""
@@ -76,6 +80,8 @@ class Scene:
 
     def act(self, *calls: Call, text: str = "") -> None:
         """One assistant turn with its calls, and what the tools answer."""
+        if self.talkative and not text and self.rng.random() < 0.6:
+            text = self._announce(calls[0])
         self.messages.append(
             {
                 "role": "assistant",
@@ -85,6 +91,16 @@ class Scene:
         )
         for name, arguments in calls:
             self.messages.append({"role": "tool", "content": self._answer(name, arguments)})
+
+    def _announce(self, call: Call) -> str:
+        """A short sentence that mostly names what the call is about."""
+        rng = self.rng
+        about = str(next(iter(call[1].values()), call[0]))
+        if len(about) > 40 or rng.random() < 0.15:
+            return words.sentence(rng)
+        form = rng.choice(("I {v} {x} now.", "Let me {v} {x}.", "Next {x}.", "Now I {v} {x} and {w} it.", "{V} {x}."))
+        verb, other = rng.choice(words.VERBS), rng.choice(words.VERBS)
+        return form.format(v=verb, V=verb.capitalize(), w=other, x=about)
 
     def say(self, text: str) -> None:
         """The assistant's last message."""

@@ -1,19 +1,26 @@
 """Where training starts: weights that already copy, so that minutes of a CPU suffice for the rest.
 
-A Llama learns copying late: first a layer must look one token back, then a later one must match what it saw there. This
-initialisation writes that circuit down (in the spirit of mimetic initialisation, Trockman and Kolter, 2023): every
-head of the first layer attends to the previous position and adds its token in a rotated frame; every head of the
-second matches the current token with that frame and adds the token found. Training is free to change all of it.
+A Llama learns copying late: one layer must look back, a later one must match what it saw there. This initialisation
+writes that circuit down (in the spirit of mimetic initialisation, Trockman and Kolter, 2023). Layer 0 adds the previous
+token and the one before, each in a frame of its own; layer 1 attends to the place whose two preceding tokens are the
+current two and adds the token found there. Spellings of a word (with a space, capitalised) start as neighbours, so that
+a match is a match wherever the word stands. Training is free to change all of it.
 """
 
 import math
 
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import LlamaForCausalLM
 
-FAR = 8
-RESIDUAL = 0.1
+RESIDUAL = 0.1  # rms of an embedding
+MEAN = 0.5  # share of a constant direction in every embedding, which heads that look at positions key on
+NEAR, FAR = range(4), 4  # rotary pairs that tell neighbours apart; from FAR on they hardly turn within a context
+LOOK_BACK = 15.0  # score per rotary pair of the position looked at
+MATCH = 20.0  # score of one matching token
+COPY = 6.0  # strength of the token found, against the token that stands there
+VARIANT = 0.35  # distance of a word's spellings
 
 
 def _orthogonal(size: int) -> Tensor:
@@ -22,58 +29,80 @@ def _orthogonal(size: int) -> Tensor:
     return matrix
 
 
-def _rotary_pairs(head: int, size: int, pairs: range) -> list[int]:
-    """Row numbers of the given rotary pairs of one head (halves convention: i and i + size / 2)."""
-    base, half = head * size, size // 2
-    return [base + p for p in pairs] + [base + half + p for p in pairs]
+def _words(tokenizer: Tokenizer) -> list[tuple[int, int, str]]:
+    """(spelling, base, how it differs) of vocabulary entries that spell the same word."""
+    vocabulary = tokenizer.get_vocab()
+    found = []
+    for token, index in vocabulary.items():
+        bare = token.removeprefix("Ġ")
+        if not bare.isalpha() or not bare.isascii():
+            continue
+        if token != bare and bare in vocabulary:
+            found.append((index, vocabulary[bare], "space"))
+        elif token != token.lower() and len(token) > 1 and token.lower() in vocabulary:
+            found.append((index, vocabulary[token.lower()], "capital"))
+    return found
+
+
+def _pair(head: int, size: int, pair: int) -> list[int]:
+    """Rows of one rotary pair of a head (halves convention)."""
+    return [head * size + pair, head * size + pair + size // 2]
 
 
 @torch.no_grad()
-def write_copy_circuit(
-    model: LlamaForCausalLM, *, mean: float = 0.7, look_back: float = 9.0, match: float = 2.0, copy: float = 1.0
-) -> None:
-    """Set layers 0 and 1 of a fresh model with as many key-value heads as query heads.
+def _embed(weight: Tensor, tokenizer: Tokenizer, room: Tensor, constant: Tensor) -> None:
+    """Random embeddings [vocabulary, width] within the subspace `room` [width, k], plus a common direction [width]."""
+    width, k = room.shape
+    content = torch.randn(len(weight), k)
+    marks = {"space": torch.randn(k), "capital": torch.randn(k)}
+    for index, base, how in _words(tokenizer):
+        content[index] = content[base] + VARIANT * marks[how]
+    content /= content.norm(dim=-1, keepdim=True)
+    unit = math.sqrt(1 - MEAN**2) * content @ room.T + MEAN * constant
+    weight.copy_(RESIDUAL * math.sqrt(width) * unit)
 
-    `mean` is the share of a constant direction in every embedding, `look_back` the peak score of the previous position
-    per rotary pair, `match` the sharpness of token matching, `copy` the strength of what is added.
+
+@torch.no_grad()
+def write_copy_circuit(model: LlamaForCausalLM, tokenizer: Tokenizer) -> None:
+    """Set the embeddings and layers 0 and 1 of a fresh model with two or more key-value heads, each a quarter wide.
+
+    The width is shared out: half for a token, a quarter each for what is remembered of the two before it.
     """
     config = model.config
     width, heads = config.hidden_size, config.num_attention_heads
-    size = width // heads
-    frequencies = model.model.rotary_emb.inv_freq
-    constant = torch.nn.functional.normalize(torch.randn(width), dim=0)
-    embedding = model.model.embed_tokens.weight
-    embedding.sub_(torch.outer(embedding @ constant, constant))
-    embedding.div_(embedding.pow(2).mean().sqrt())
-    embedding.mul_(math.sqrt(1 - mean**2)).add_(mean * math.sqrt(width) * constant)
-    embedding.mul_(RESIDUAL)
+    size, quarter = width // heads, width // 4
+    basis = _orthogonal(width)
+    constant, room = basis[:, 0], basis[:, 1 : 2 * quarter]  # [width], [width, 2 * quarter - 1]
+    before, second_before = basis[:, 2 * quarter : 3 * quarter], basis[:, 3 * quarter :]  # [width, quarter]
+    _embed(model.model.embed_tokens.weight, tokenizer, room, constant)
+    glance = _orthogonal(room.shape[1])[:quarter] @ room.T  # what is remembered of a token, [quarter, width]
 
     first, second = model.model.layers[0].self_attn, model.model.layers[1].self_attn
-    near = range(6)
-    amplitude = math.sqrt(look_back * math.sqrt(size)) / (mean * math.sqrt(width))
-    first.q_proj.weight.zero_()
-    first.k_proj.weight.zero_()
-    for head in range(heads):
-        for p in near:
-            cosine, sine = math.cos(float(frequencies[p])), math.sin(float(frequencies[p]))
-            a, b = _rotary_pairs(head, size, range(p, p + 1))
-            first.q_proj.weight[a] = amplitude * constant
-            first.k_proj.weight[a] = amplitude * cosine * constant
-            first.k_proj.weight[b] = amplitude * sine * constant
-    turn, frame = _orthogonal(width), _orthogonal(width)
-    content = torch.eye(width) - torch.outer(constant, constant)
-    first.v_proj.weight.copy_(turn @ content)
-    first.o_proj.weight.copy_(frame.T @ turn.T * RESIDUAL)
+    frequencies = model.model.rotary_emb.inv_freq
+    amplitude = math.sqrt(LOOK_BACK * math.sqrt(size) / width) / MEAN
+    groups = config.num_key_value_heads
+    for group, (distance, frame) in zip(range(groups), ((1, before), (2, second_before)), strict=False):
+        head = group * heads // groups  # the first of the query heads that share this group's keys
+        for pair in NEAR:
+            angle = distance * float(frequencies[pair])
+            asking, shown = _pair(head, size, pair), _pair(group, size, pair)
+            first.q_proj.weight[asking] = torch.stack([amplitude * constant, torch.zeros(width)])
+            turned = torch.tensor([[math.cos(angle)], [math.sin(angle)]])
+            first.k_proj.weight[shown] = amplitude * turned * constant
+        first.v_proj.weight[group * size : (group + 1) * size] = glance
+        first.o_proj.weight[:, head * size : (head + 1) * size] = RESIDUAL * frame * math.sqrt(2)
 
-    far = range(FAR, size // 2)
-    second.q_proj.weight.zero_()
-    second.k_proj.weight.zero_()
-    for head in range(heads):
-        rows = _rotary_pairs(head, size, far)
-        probe = _orthogonal(width)[: len(rows)] * math.sqrt(width / len(rows)) @ content
-        scale = math.sqrt(match * math.sqrt(size) / width)
-        second.q_proj.weight[rows] = probe * scale
-        second.k_proj.weight[rows] = probe @ frame * scale
-    spread = _orthogonal(width)
-    second.v_proj.weight.copy_(spread @ content)
-    second.o_proj.weight.copy_(spread.T * copy * RESIDUAL)
+    # A token's content holds (1 - MEAN^2) of a position's energy, of which a probe sees its rows' share.
+    seen = size // 2 - FAR
+    scale = math.sqrt(MATCH * math.sqrt(size) * 2 * quarter / (width * (1 - MEAN**2) * seen))
+    spread = _orthogonal(room.shape[1] + 1)[:, :-1]
+    for group in range(groups):
+        head = group * heads // groups
+        for shift, (asked, kept) in enumerate(((glance, before.T), (before.T, second_before.T))):
+            probe = _orthogonal(quarter)[:seen] * scale
+            low = FAR + shift * size // 2
+            second.q_proj.weight[head * size + low : head * size + low + seen] = probe @ asked
+            second.k_proj.weight[group * size + low : group * size + low + seen] = probe @ kept
+        part = spread[group * size : (group + 1) * size] @ room.T  # what of a token this group carries
+        second.v_proj.weight[group * size : (group + 1) * size] = part
+        second.o_proj.weight[:, head * size : (head + 1) * size] = COPY * RESIDUAL * part.T

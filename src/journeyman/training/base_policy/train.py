@@ -24,7 +24,7 @@ from journeyman.training.config import ForwardConfig
 from journeyman.training.forward import make_forward
 from journeyman.training.prefix import TrainRow
 
-HIDDEN, LAYERS, HEADS, KV_HEADS, INTERMEDIATE = 128, 3, 4, 4, 352
+HIDDEN, LAYERS, HEADS, KV_HEADS, INTERMEDIATE = 128, 3, 4, 2, 352
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def build_model(tokenizer: Tokenizer, seed: int) -> LlamaForCausalLM:
         num_attention_heads=HEADS,
         num_key_value_heads=KV_HEADS,
         max_position_embeddings=bpe.CONTEXT,
-        rope_theta=100_000.0,
+        rope_theta=1e10,
         tie_word_embeddings=True,
         rms_norm_eps=1e-5,
         initializer_range=0.02,
@@ -75,7 +75,7 @@ def build_model(tokenizer: Tokenizer, seed: int) -> LlamaForCausalLM:
         torch_dtype="float32",
     )
     model = LlamaForCausalLM(config).float()
-    write_copy_circuit(model, look_back=15.0, match=100.0, copy=3.0, mean=0.5)
+    write_copy_circuit(model, tokenizer)
     return model
 
 
