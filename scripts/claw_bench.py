@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from journeyman.records.episode import EpisodeSpec, Sampling
 from journeyman.records.grade import REPORTED
 from journeyman.records.outcome import Graded, Outcome, Quarantined
 from journeyman.records.task import Plan, PlanStep
+from journeyman.sandbox.base import Sandbox, SandboxProvider, SandboxSpec
 from journeyman.store.layout import Job
 from journeyman.tasks.clawbench import SUITE, VERSION, load_prepared, oracle_plan, prepare, source_dirs
 from journeyman.tasks.package import public_workspace
@@ -38,21 +40,36 @@ NO_OP = Plan(name="no_op", kind="negative", steps=(PlanStep(text="Done."),))
 PACKAGES = ("pytest==9.2.0", "pyyaml==6.0.4", "requests==2.34.2")
 
 
-def installed(site: Path) -> Path:
-    """The directory with the suite and what its verifiers import; never an environment of ours."""
-    if not (site / "yaml").is_dir():
-        install = [sys.executable, "-m", "pip", "install", "-q", "--target", str(site)]
-        subprocess.run([*install, "--no-deps", f"{SUITE}=={VERSION}"], check=True)
-        subprocess.run([*install, *PACKAGES], check=True)
-    return site
+def installed(target: Path, *packages: str, marker: str) -> Path:
+    """`target`, with `packages` installed into it by pip unless `marker` is there: never an environment of ours."""
+    if not (target / marker).exists():
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target", str(target), *packages], check=True)
+    return target
 
 
-async def prepare_all(site: Path, out: Path, sandbox: str, limit: int) -> tuple[list[Path], list[str]]:
+class WithPackages:
+    """Boxes of `sandboxes` in which python imports what the suite's own environment has (not the suite itself)."""
+
+    def __init__(self, sandboxes: SandboxProvider, site: Path) -> None:
+        self._sandboxes = sandboxes
+        self._binds = {f"/opt/packages/{name}": site / name for name in ("yaml", "packaging") if (site / name).is_dir()}
+
+    async def start(self, spec: SandboxSpec) -> Sandbox:
+        """A fresh box. Raises SandboxFailure."""
+        more = {
+            "read_only": {**self._binds, **spec.read_only},
+            "environment": {"PYTHONPATH": "/opt/packages", **spec.environment},
+        }
+        return await self._sandboxes.start(spec.model_copy(update=more))
+
+
+async def prepare_all(suite: Path, site: Path, out: Path, sandbox: str, limit: int) -> tuple[list[Path], list[str]]:
     """Prepared tasks, and one line for each that could not be prepared."""
     ready: list[Path] = []
     refused: list[str] = []
     free = asyncio.Semaphore(2)
-    async with sandbox_provider(sandbox) as sandboxes:
+    async with sandbox_provider(sandbox) as provider:
+        sandboxes = WithPackages(provider, site)
 
         async def one(source: Path) -> None:
             target = out / source.name
@@ -62,7 +79,7 @@ async def prepare_all(site: Path, out: Path, sandbox: str, limit: int) -> tuple[
             except (Failure, UserError) as error:
                 refused.append(f"{source.name}: {error}")
 
-        await asyncio.gather(*(one(source) for source in source_dirs(site)[:limit]))
+        await asyncio.gather(*(one(source) for source in source_dirs(suite)[:limit]))
     return sorted(ready), sorted(refused)
 
 
@@ -107,7 +124,8 @@ async def attempt_all(
                 if policy != "small":
                     book.assign(spec, oracle_plan(directory) if policy == "oracle" else NO_OP)
                 attempts.append((spec, ready_task(directory, grader)))
-            return await Runner(opened.place, grade, concurrency=2, max_restarts=0).all(attempts)
+            place = replace(opened.place, sandboxes=WithPackages(opened.place.sandboxes, site))
+            return await Runner(place, grade, concurrency=2, max_restarts=0).all(attempts)
 
 
 def rows(policy: str, finished: Sequence[Finished], job: Job, seconds: float) -> list[str]:
@@ -132,9 +150,10 @@ def rows(policy: str, finished: Sequence[Finished], job: Job, seconds: float) ->
 
 async def run(options: argparse.Namespace) -> None:
     """Install, prepare, attempt, print."""
-    site = installed(options.out / "site")
+    suite = installed(options.out / "suite", "--no-deps", f"{SUITE}=={VERSION}", marker="share")
+    site = installed(options.out / "site", *PACKAGES, marker="yaml")
     started = time.monotonic()
-    tasks, refused = await prepare_all(site, options.out / "tasks", options.sandbox, options.limit)
+    tasks, refused = await prepare_all(suite, site, options.out / "tasks", options.sandbox, options.limit)
     print(f"{len(tasks)} tasks prepared in {time.monotonic() - started:.1f} s, {len(refused)} could not be")
     print("\n".join(f"  {line}" for line in refused) or "  (none refused)")
     job = Job(options.out / "runs" / SUITE)

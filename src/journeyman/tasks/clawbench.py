@@ -15,8 +15,8 @@ from journeyman.errors import SandboxFailure, UserError
 from journeyman.records.base import Record, canonical_json, sha256_hex
 from journeyman.records.rubric import Check, Criterion, Rubric
 from journeyman.records.task import Budget, Plan, PlanStep, Requirement, Task, TaskMetadata, ToolCall, WorldFile
-from journeyman.sandbox.base import SandboxProvider, SandboxSpec
-from journeyman.tasks.verifier import VerifierSpec, survey
+from journeyman.sandbox.base import SandboxProvider, SandboxSpec, WorkspaceChange
+from journeyman.tasks.verifier import VerifierSpec, run_verifier, survey
 
 SUITE, VERSION = "claw-bench", "0.1.0"
 WHERE = Path("share") / "claw-bench" / "tasks"  # below the directory that `pip install --target` filled
@@ -39,11 +39,11 @@ class ClawToml(Record):
     capability_types: tuple[str, ...] = ()
 
 
-def source_dirs(site: Path) -> tuple[Path, ...]:
+def source_dirs(suite: Path) -> tuple[Path, ...]:
     """Task directories of the installed package, by id. Raises UserError saying how to install it."""
-    found = sorted((path.parent for path in (site / WHERE).glob("*/*/task.toml")), key=lambda path: path.name)
+    found = sorted((path.parent for path in (suite / WHERE).glob("*/*/task.toml")), key=lambda path: path.name)
     if not found:
-        raise UserError(f"{site} holds no {SUITE}: type pip install --no-deps --target {site} {SUITE}=={VERSION}")
+        raise UserError(f"{suite} holds no {SUITE}: type pip install --no-deps --target {suite} {SUITE}=={VERSION}")
     return tuple(found)
 
 
@@ -58,7 +58,9 @@ def _read_toml(source: Path) -> ClawToml:
 async def prepare(source: Path, out: Path, site: Path, sandboxes: SandboxProvider) -> Path:
     """Run the task's setup.sh in a box, name its tests, and write the prepared task as out/NAME.
 
-    Raises UserError (there already, or unreadable), SandboxFailure (setup failed), GraderFailure (tests have no names).
+    `site`: where the verifier imports from; it must not hold the suite. Tests that the suite's own solution makes skip
+    do not apply to this world and become no criteria. Raises UserError (there already, or unreadable), SandboxFailure
+    (setup failed), GraderFailure (the verifier does not run).
     """
     target = out / source.name
     if target.exists():
@@ -73,7 +75,7 @@ async def prepare(source: Path, out: Path, site: Path, sandboxes: SandboxProvide
         shutil.copy(source.parent.parent / "conftest.py", here / "tests" / "conftest.py")
         shutil.copytree(source / "solution", here / "solution")
         spec = verifier_spec(here, site, toml.timeout)
-        tests = tuple(r.test for r in await survey(spec, sandboxes, workspace) if r.outcome != "skipped")
+        tests = await _applicable(spec, here, workspace, sandboxes)
         instruction = (source / "instruction.md").read_text(encoding="utf-8")
         task = _task(source, toml, instruction, tests, _world(workspace))
         digest = _digest(here, task)
@@ -90,24 +92,38 @@ async def _set_up(source: Path, workspace: Path, sandboxes: SandboxProvider) -> 
     (workspace / _WORK).mkdir(parents=True)
     stage = workspace.parent / "stage"
     shutil.copytree(source / "environment", stage / "environment")
-    box = await sandboxes.start(SandboxSpec(workspace=(stage,), label="setup"))
-    try:
-        command = f"bash environment/setup.sh /workspace/{_WORK} >&2; echo exit=$?; find {_WORK} -type d -empty"
-        done = await box.call("exec", {"command": command, "timeout_seconds": 60.0}, timeout_seconds=90.0)
-        lines = str(done.get("output", "")).splitlines()
-        if "exit=0" not in lines:
-            raise SandboxFailure("setup_failed", f"{source.name}: {' / '.join(lines)[-400:]}")
-        change = await box.collect()
-    finally:
-        await box.close()
-        shutil.rmtree(stage)
+    command = f"bash environment/setup.sh /workspace/{_WORK} >&2; echo exit=$?; find {_WORK} -type d -empty"
+    output, change = await _in_box(command, stage, sandboxes)
+    shutil.rmtree(stage)
+    lines = output.splitlines()
+    if "exit=0" not in lines:
+        raise SandboxFailure("setup_failed", f"{source.name}: {' / '.join(lines)[-400:]}")
     for path, data in change.written.items():
-        if not path.startswith(f"{_WORK}/"):
-            continue
-        (workspace / path).parent.mkdir(parents=True, exist_ok=True)
-        (workspace / path).write_bytes(data)
+        if path.startswith(f"{_WORK}/"):
+            (workspace / path).parent.mkdir(parents=True, exist_ok=True)
+            (workspace / path).write_bytes(data)
     for empty in lines[lines.index("exit=0") + 1 :]:
         (workspace / empty).mkdir(parents=True, exist_ok=True)
+
+
+async def _in_box(command: str, layer: Path, sandboxes: SandboxProvider) -> tuple[str, WorkspaceChange]:
+    """Output of a command of the suite's, and what it changed."""
+    box = await sandboxes.start(SandboxSpec(workspace=(layer,), label=SUITE))
+    try:
+        done = await box.call("exec", {"command": command, "timeout_seconds": 60.0}, timeout_seconds=90.0)
+        return str(done.get("output", "")), await box.collect()
+    finally:
+        await box.close()
+
+
+async def _applicable(spec: VerifierSpec, here: Path, workspace: Path, sandboxes: SandboxProvider) -> tuple[str, ...]:
+    """Names of the tests that decide something in this world."""
+    named = tuple(result.test for result in await survey(spec, sandboxes, workspace) if result.outcome != "skipped")
+    _, change = await _in_box(
+        _solving((here / "solution" / "solve.sh").read_text(encoding="utf-8")), workspace, sandboxes
+    )
+    solved = await run_verifier(spec, named, sandboxes, workspace, change.written, frozenset(change.deleted))
+    return tuple(result.test for result in solved if result.outcome != "skipped")
 
 
 def _world(workspace: Path) -> tuple[WorldFile, ...]:
@@ -184,9 +200,12 @@ def verifier_spec(directory: Path, site: Path, timeout_seconds: float) -> Verifi
     )
 
 
+def _solving(script: str) -> str:
+    return f"cat > /tmp/solve.sh <<'END_OF_SOLUTION'\n{script}\nEND_OF_SOLUTION\nbash /tmp/solve.sh {_WORK}"
+
+
 def oracle_plan(directory: Path) -> Plan:
     """The suite's own solution as one bash call of the public tools, then the end."""
-    script = (directory / "solution" / "solve.sh").read_text(encoding="utf-8")
-    command = f"cat > /tmp/solve.sh <<'END_OF_SOLUTION'\n{script}\nEND_OF_SOLUTION\nbash /tmp/solve.sh {_WORK}"
+    command = _solving((directory / "solution" / "solve.sh").read_text(encoding="utf-8"))
     call = ToolCall(tool="bash", arguments={"command": command})
     return Plan(name="oracle", kind="reference", steps=(PlanStep(calls=(call,)), PlanStep(text="Done.")))

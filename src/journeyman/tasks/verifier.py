@@ -27,7 +27,7 @@ class VerifierSpec(Record):
     tests: Path  # bound read-only; holds `entry` and its conftest.py
     site: Path  # a directory to import pytest and the tests' other packages from, as `pip install --target` makes it
     entry: str = "test_output.py"
-    workspace: str = "/workspace"  # what --workspace says
+    workspace: str = "/workspace"  # what --workspace and $WORKSPACE say
     timeout_seconds: float = 120.0
 
 
@@ -108,7 +108,12 @@ async def _pytest(spec: VerifierSpec, box: Sandbox) -> list[dict[str, Any]]:
         f"python3 -m pytest {TESTS}/{spec.entry} --workspace={spec.workspace} --rootdir={TESTS} --confcutdir={TESTS} "
         f"-p jm_report -p no:cacheprovider -q --tb=line"
     )
-    environment = {"PYTHONPATH": f"{SITE}:{PLUGIN_IN_BOX}", "JM_REPORT": report, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment = {
+        "PYTHONPATH": f"{SITE}:{PLUGIN_IN_BOX}",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "JM_REPORT": report,
+        "WORKSPACE": spec.workspace,
+    }
     done = await box.call(
         "exec",
         {"command": command, "cwd": "/tmp", "env": environment, "timeout_seconds": spec.timeout_seconds},
