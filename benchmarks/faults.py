@@ -91,7 +91,7 @@ async def main() -> int:
             calm = baseline(await found.group(ready, members(ready)))
         print(f"group of 4 on {ready.task.slug}; baseline without any fault {calm:.4f}\n")
         print(
-            f"{'injected':<34}{'recorded as':<34}{'reward':<8}{'sealed':<8}{'siblings':>9}{'with it':>9}"
+            f"{'injected':<34}{'recorded as':<40}{'reward':<8}{'sealed':<8}{'siblings':>9}{'with it':>9}"
             f"{'restarted':>11}  holds"
         )
         rows = []
@@ -100,7 +100,7 @@ async def main() -> int:
             rows.append(row)
             recorded = f"quarantined {row.layer}: {row.cause}"
             print(
-                f"{fault.name:<34}{recorded:<34}{'none' if row.no_reward else 'THERE':<8}"
+                f"{fault.name:<34}{recorded:<40}{'none' if row.no_reward else 'THERE':<8}"
                 f"{'yes' if row.sealed else 'NO':<8}{row.siblings:>9.4f}{row.broken:>9.4f}{row.restarted:>11.4f}"
                 f"  {'yes' if row.holds else 'NO'}",
                 flush=True,

@@ -43,6 +43,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         pytest.skip(detect().line())
     root = tmp_path_factory.mktemp("miniature")
     recipe = write_recipe(root / "miniature.toml", write_policy(root / "policy"))
-    done = typed("run", recipe, "--out", root / "runs" / "mini")
+    done = typed("run", recipe, "--out", root / "runs" / "quickstart")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return Made(root / "runs" / "mini", recipe, done.stdout)
+    return Made(root / "runs" / "quickstart", recipe, done.stdout)

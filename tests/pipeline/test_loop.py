@@ -80,7 +80,7 @@ def sealed_files(run: Path) -> dict[str, Path]:
     job = Job(run)
     episode = next(d for d in job.sealed(POLICY) if (d / "turns.jsonl").stat().st_size)
     services = next(p.parent for p in job.episodes.glob("expert/*/*/*/services.json"))
-    workspace = next(p for p in services.glob("workspace/**/*") if p.is_file())
+    workspace = next(p for p in sorted(job.episodes.glob("expert/*/*/*/workspace/**/*")) if p.is_file())
     release = job.tasks / "release"
     package = next((release / "tasks").iterdir())
     grade = next(job.grades_dir(job.key_of(episode)).glob("*.json"))

@@ -39,7 +39,7 @@ def sft(dataset: Path, policy: str, out: Path, epochs: float, lr: float, batch_r
     from journeyman.training.config import OptimiserConfig, SftTrainConfig
 
     config = SftTrainConfig(
-        dataset=datasets_of((dataset,))[0],
+        dataset=datasets_of((dataset,), "sft")[0],
         initial=weights_of(policy),
         out=out,
         state=out.with_name(f"{out.name}.state"),
@@ -72,7 +72,7 @@ def rl(batches: tuple[Path, ...], policy: str, out: Path, objective: str, lr: fl
     from journeyman.pipeline.training_runs import datasets_of, learn
     from journeyman.training.config import LearnerConfig, OptimiserConfig
 
-    found = datasets_of(batches)
+    found = datasets_of(batches, "rl")
     config = LearnerConfig(
         initial=weights_of(policy),
         weights=out / "weights",

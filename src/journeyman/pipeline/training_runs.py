@@ -13,13 +13,18 @@ from journeyman.store.atomic import write_atomic
 from journeyman.store.dataset import MARKER
 
 
-def datasets_of(paths: tuple[Path, ...]) -> list[Path]:
-    """Dataset directories, or those inside the given ones, in name order. Raises UserError where there is none."""
+def datasets_of(paths: tuple[Path, ...], kind: str) -> list[Path]:
+    """Dataset directories, or those inside the given ones, in name order. Raises UserError where there is none.
+
+    `kind`: sft or rl, for the remedy.
+    """
     found: list[Path] = []
     for path in paths:
         here = [path] if (path / MARKER).exists() else sorted(p.parent for p in path.glob(f"*/{MARKER}"))
         if not here:
-            raise UserError(f"{path} holds no finished dataset ({MARKER}): type journeyman data rl RUN --out {path}")
+            raise UserError(
+                f"{path} holds no finished dataset ({MARKER}): type journeyman data {kind} RUN --out {path}"
+            )
         found += here
     return found
 

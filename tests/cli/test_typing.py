@@ -1,0 +1,170 @@
+"""Every verb explains itself with an example; every mistake is one line on stderr, exit 2, and no traceback."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from journeyman.cli.main import VERBS, app, main
+
+ROOT = Path(__file__).parents[2]
+
+
+def commands() -> Iterator[tuple[str, ...]]:
+    """Every verb and subverb as it is typed."""
+    context = click.Context(app)
+    for verb in VERBS:
+        command = app.get_command(context, verb)
+        yield (verb,)
+        if isinstance(command, click.Group):
+            yield from ((verb, sub) for sub in command.commands)
+
+
+ALL = list(commands())
+
+
+def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of `journeyman ARGUMENTS`."""
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    shown = capsys.readouterr()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code, shown.out, shown.err
+
+
+@pytest.mark.parametrize("command", ALL, ids=" ".join)
+def test_every_verb_has_help_with_an_example_of_itself(
+    capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    code, out, err = typed(capsys, *command, "--help")
+    assert code == 0
+    assert not err
+    example = out.partition("Example")[2]
+    assert f"journeyman {' '.join(command)}" in example
+
+
+@pytest.mark.parametrize("command", [c for c in ALL if c not in {("tasks",), ("data",), ("train",)}], ids=" ".join)
+def test_every_option_in_an_example_exists(capsys: pytest.CaptureFixture[str], command: tuple[str, ...]) -> None:
+    _, out, _ = typed(capsys, *command, "--help")
+    _, _, rest = out.partition("Example")
+    example, _, options = rest.partition("Options:")
+    for line in re.findall(rf"journeyman {' '.join(command)} .*", example):
+        for option in re.findall(r"--[a-z-]+", line):
+            assert option in options, f"{option} in {line!r}"
+
+
+def test_the_help_of_the_whole_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = typed(capsys, "--help")
+    assert code == 0
+    for verb, (_, about) in VERBS.items():
+        assert re.search(rf"^\s+{verb}\s+{re.escape(about[:20])}", out, re.MULTILINE)
+
+
+def test_the_readme_lists_every_verb_and_subverb() -> None:
+    text = (ROOT / "README.md").read_text()
+    for verb, *sub in ALL:
+        found = re.search(rf"`journeyman {verb}(?: \{{([a-z,]+)\}})?[ `]", text)
+        assert found, verb
+        if sub:
+            assert sub[0] in (found.group(1) or "").split(","), (verb, sub)
+
+
+MISTAKES = {
+    "no verb of that name": (["rnu"], "did you mean 'run'?"),
+    "no subverb of that name": (["tasks", "mak"], "mak"),
+    "unknown option": (["run", "--resum"], "--resume"),
+    "missing argument": (["run"], "RECIPE"),
+    "one argument too many": (["tasks", "types", "x"], "unexpected extra argument"),
+    "recipe that is not there": (["run", "nothing.toml"], "no recipe at nothing.toml"),
+    "recipe that is a directory": (["run", "."], "Is a directory"),
+    "override that is none": (["run", "nothing.toml", "--set"], "--set"),
+    "run that is not there": (["verify", "nowhere"], "nowhere is no directory"),
+    "directory without a run": (["verify", "."], "nothing to verify"),
+    "grade of nothing": (["grade", "nowhere"], "nowhere is no run"),
+    "report of nothing": (["report", "nowhere"], "nowhere is no run"),
+    "token that is none": (["explain", "what"], "is no token"),
+    "token of a run that is not there": (["explain", "j/p/t/g/0.0#0.0:1"], "no task t"),
+    "no packages": (["tasks", "check", "nowhere"], "holds no task package"),
+    "no package": (["tasks", "show", "nowhere"], "no such task package"),
+    "nothing to admit": (["tasks", "admit", "nowhere"], "holds no task package"),
+    "type that is none": (
+        ["tasks", "make", "--out", "made", "--type", "finance.x"],
+        "did you mean 'finance.board_forecast'",
+    ),
+    "nothing to make": (["tasks", "make", "--out", "made", "--train", "0", "--heldout", "0"], "nothing to make"),
+    "number that is none": (["tasks", "make", "--out", "made", "--train", "many"], "'many'"),
+    "size that is none": (["tasks", "make", "--out", "made", "--size", "huge"], "'huge'"),
+    "rollout of nothing": (["rollout", "nowhere"], "holds no task package"),
+    "policy that is none": (["rollout", "nowhere", "--policy", "none"], "policy 'none'"),
+    "episodes of nobody": (["data", "sft", "nowhere", "--out", "made"], "no sealed episode"),
+    "groups of nobody": (["data", "rl", "nowhere", "--out", "made"], "no sealed episode"),
+    "no dataset": (["train", "sft", "nowhere", "--out", "made"], "journeyman data sft"),
+    "no batch": (["train", "rl", "nowhere", "--out", "made"], "journeyman data rl"),
+    "one parent": (["merge", "a", "--out", "made"], "at least two"),
+    "parents that are none": (["merge", "a", "b", "--out", "made"], "a holds no config.json"),
+    "no release": (["evaluate", "nowhere", "--policy", "base"], "RELEASED"),
+    "gateway for everyone": (["gateway", "--host", "0.0.0.0", "--port", "0"], "is not loopback"),
+    "model that is none": (["gateway", "--policy", "nowhere"], "policy 'nowhere'"),
+    "port that is none": (["gateway", "--port", "99999"], "99999"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_line_and_exit_2(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = typed(capsys, *arguments)
+    assert code == 2
+    assert len(err.splitlines()) == 1, err
+    assert err.startswith("journeyman: ")
+    assert said in err
+    assert "Traceback" not in out + err
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_key_that_is_unknown_names_the_nearest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text("[rl]\ngroup_sise = 8\n")
+    code, _, err = typed(capsys, "run", str(path), "--out", str(tmp_path / "run"))
+    assert code == 2
+    assert err == f"journeyman: {path}: unknown key 'rl.group_sise': did you mean 'group_size'?\n"
+    assert not (tmp_path / "run").exists()
+
+
+def test_verbs_say_what_to_type_next(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    tasks = str(tmp_path / "tasks")
+    made = ["tasks", "make", "--type", "law.covenant_certificate", "--train", "1", "--heldout", "0", "--out", tasks]
+    package = f"{tasks}/law-covenant-certificate-compact-train-1"
+    for arguments, follows in (
+        (["tasks", "types"], "journeyman tasks make"),
+        (made, "journeyman tasks admit"),
+        (["tasks", "check", tasks], "journeyman tasks admit"),
+        (["tasks", "show", package], "journeyman tasks check"),
+    ):
+        code, out, err = typed(capsys, *arguments)
+        assert (code, err) == (0, "")
+        assert re.search(r"^next: ", out, re.MULTILINE)
+        assert follows in out.rpartition("next: ")[2]
+
+
+def test_doctor_says_what_can_run_and_what_to_type(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = typed(capsys, "doctor")
+    for part in ("python", "machine", "sandbox", "train", "office", "policy"):
+        assert re.search(rf"^(ok|cannot)\s+{part}\s", out, re.MULTILINE)
+    assert ("next: journeyman run" in out) == (code == 0)
+    assert code in (0, 1)
+
+
+def test_a_failed_check_exits_1_and_names_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    made = ["--type", "finance.board_forecast", "--train", "1", "--heldout", "0", "--out", str(tmp_path / "tasks")]
+    typed(capsys, "tasks", "make", *made)
+    package = next((tmp_path / "tasks").iterdir())
+    instruction = package / "instruction.md"
+    instruction.write_text(instruction.read_text() + "One more wish.\n")
+    code, out, err = typed(capsys, "tasks", "check", str(package))
+    assert "Traceback" not in err
+    assert code in (1, 2)
+    assert package.name in out + err
