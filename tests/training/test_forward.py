@@ -1,6 +1,7 @@
 """Packed, shared and last-layer-lean scoring equals scoring each row alone, in values and in gradients."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from torch import nn
 from transformers import Qwen3Config, Qwen3ForCausalLM, Qwen3MoeConfig, Qwen3MoeForCausalLM
 
 from journeyman.errors import UserError
-from journeyman.training.config import ForwardConfig
+from journeyman.training.config import ForwardConfig, ModelConfig
 from journeyman.training.forward import make_forward, plan
+from journeyman.training.policy import load_policy
 from journeyman.training.prefix import TrainRow, common_length, forest
 
 from .conftest import VOCABULARY, tiny_llama
@@ -108,6 +110,13 @@ def test_packed_equals_separate_on_other_architectures(family: str) -> None:
         model = Qwen3MoeForCausalLM(Qwen3MoeConfig(**shape, **moe)).float()
     rows = rows_like(2)
     assert_same(score(model, rows, "packed"), score(model, rows, "rows"))
+
+
+def test_an_id_that_doubles_as_padding_learns_like_any_other(tmp_path: Path) -> None:
+    tiny_llama(pad_token_id=3).save_pretrained(tmp_path)
+    model, rows = load_policy(tmp_path, ModelConfig()), rows_like(0)
+    assert any(3 in row.ids for row in rows)
+    assert_same(score(model, rows, "lean"), score(model, rows, "rows"))
 
 
 def test_log_probs_are_those_of_the_sampling_temperature() -> None:

@@ -33,6 +33,8 @@ def load_policy(directory: Path, config: ModelConfig, seed: int = 0) -> nn.Modul
     model: nn.Module = AutoModelForCausalLM.from_pretrained(
         directory, dtype=getattr(torch, config.dtype), attn_implementation="sdpa", local_files_only=True
     )
+    # rows are never padded: an id that doubles as padding (often the end of turn) learns like any other
+    model.get_input_embeddings().padding_idx = None  # type: ignore[operator]
     model.to(config.device)
     model.train()
     if config.lora is not None:
