@@ -76,7 +76,10 @@ class Dataset:
             for name, digest in Seal.parse(marker.read_bytes()).files.items():
                 path = directory / name
                 if not path.exists() or sha256_hex(path.read_bytes()) != digest:
-                    raise UserError(f"{path} is missing or changed since the dataset was written: build it again")
+                    raise UserError(
+                        f"{path} is missing or changed since the dataset was written (it is not what {MARKER} says): "
+                        "build it again"
+                    )
         return cls(directory)
 
     @cached_property

@@ -64,9 +64,9 @@ def verify_seal(directory: Path) -> Seal:
     present = set(_files(directory))
     for path, digest in sorted(record.files.items()):
         if path not in present:
-            raise SealBroken(f"{directory / path} is missing from the sealed directory")
+            raise SealBroken(f"{directory / path} is missing from the sealed directory, and {SEAL_NAME} has it")
         if _sha256(directory / path) != digest:
-            raise SealBroken(f"{directory / path} changed after sealing")
+            raise SealBroken(f"{directory / path} changed after sealing: it is not what {SEAL_NAME} says")
     if extra := sorted(present - set(record.files)):
-        raise SealBroken(f"{directory / extra[0]} was added after sealing")
+        raise SealBroken(f"{directory / extra[0]} was added after sealing: {SEAL_NAME} has it not")
     return record
