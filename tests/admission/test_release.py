@@ -103,11 +103,11 @@ def test_a_late_change_of_split_or_of_any_byte_is_found(tmp_path: Path, made: li
     release = create_release(tmp_path / "r", [decided(d) for d in made], made, {})
     toml = release.directory / "tasks/a/task.toml"
     toml.write_text(toml.read_text().replace('split = "train"', 'split = "heldout"'))
-    with pytest.raises(UserError, match="changed after (it was made|the release)"):
+    with pytest.raises(UserError, match=r"changed after (it was made|the release)"):
         verify_release(tmp_path / "r")
     shutil.rmtree(release.directory / "tasks/a")
     make(release.directory / "tasks", "a", split="heldout", truth="1")
-    with pytest.raises(UserError, match="not the task that was released|changed after the release"):
+    with pytest.raises(UserError, match=r"not the task that was released|changed after the release"):
         verify_release(tmp_path / "r")
     manifest = tmp_path / "r/manifest.json"
     manifest.write_text(manifest.read_text().replace('"a":"train"', '"a":"heldout"'))
@@ -118,5 +118,5 @@ def test_a_late_change_of_split_or_of_any_byte_is_found(tmp_path: Path, made: li
 def test_a_planted_package_is_found(tmp_path: Path, made: list[Path]) -> None:
     create_release(tmp_path / "r", [decided(made[0])], made, {})
     make(tmp_path / "r/tasks", "planted")
-    with pytest.raises(UserError, match="planted.* (is )?not part of"):
+    with pytest.raises(UserError, match=r"planted.* (is )?not part of"):
         verify_release(tmp_path / "r")
