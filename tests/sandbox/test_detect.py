@@ -32,8 +32,6 @@ def test_limits_fall_back_to_rlimits_and_say_so(tmp_path: Path) -> None:
     box = setter.prepare(Limits(pids=7), own_uid=True)
     assert box.join == []
     assert 7 in [limit for _, limit in box.rlimits]
-    shared = setter.prepare(Limits(pids=7), own_uid=False)
-    assert 7 not in [limit for _, limit in shared.rlimits]
 
 
 def test_the_next_box_takes_over_an_ended_boxs_limits(tmp_path: Path) -> None:

@@ -32,11 +32,16 @@ def _check(result: int, what: str) -> None:
 
 
 def limit(rlimits: list[tuple[int, int]], cgroups: list[str]) -> None:
-    """Join cgroups and lower limits; before the uid is given up."""
+    """Join cgroups and lower limits, but that of processes; before the uid is given up."""
     for name in cgroups:
         fd = os.open(name, os.O_WRONLY)
         os.write(fd, b"0")
         os.close(fd)
+    lower([one for one in rlimits if one[0] != resource.RLIMIT_NPROC])
+
+
+def lower(rlimits: list[tuple[int, int]]) -> None:
+    """Lower limits for good. That of processes only counts a box's own once we are in its user namespace."""
     for kind, value in rlimits:
         hard = resource.getrlimit(kind)[1]
         lowered = value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -77,7 +77,7 @@ class LimitSetter:
         if self.kind == "rlimits":
             rlimits.append((resource.RLIMIT_AS, limits.memory_bytes * 4))
             rlimits.append((resource.RLIMIT_DATA, limits.memory_bytes))
-            if own_uid:
+            if own_uid or _counts_by_namespace():
                 rlimits.append((resource.RLIMIT_NPROC, limits.pids))
             return BoxLimits(limits, rlimits, [])
         name = str(next(self._boxes))
@@ -112,6 +112,12 @@ class LimitSetter:
             time.sleep(0.005)
         for parent in parents:
             _removed(parent)
+
+
+def _counts_by_namespace() -> bool:
+    """Whether this kernel counts a user's processes per user namespace, so that boxes of one uid do not add up."""
+    major, minor = os.uname().release.split(".")[:2]
+    return (int(major), int("".join(filter(str.isdigit, minor)) or 0)) >= (5, 14)
 
 
 def _removed(group: Path) -> bool:

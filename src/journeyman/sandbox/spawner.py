@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 CONTROL_FD, READY_FD, INFO_FD, LAST_FD = 3, 4, 5, 1 << 16
 MESSAGE_BYTES = 256 << 10
 ERROR_BYTES = 2000
+ADOPTED_MS, ADOPTED_TIMES = 100, 20
 # Init of a box: says that the box is ready, then waits for us to go. No signal from inside reaches it.
 # bash, since it reaps what it did not start.
 INIT = ["/bin/bash", "-c", f"echo >&{READY_FD}; exec {READY_FD}>&-; read x"]
@@ -50,13 +51,18 @@ class Spawner:
         self.parent = parent
         self.children: dict[int, Child] = {}
         self.by_pidfd: dict[int, Child] = {}
+        self.adopted = 0  # how often to look for what a killed child has left to us
         self.poll = select.poll()
         self.poll.register(parent.fileno(), select.POLLIN)
 
     def run(self) -> None:
         """Serve until the parent closes its end."""
         while True:
-            for fd, _ in self.poll.poll():
+            ready = self.poll.poll(ADOPTED_MS if self.adopted else None)
+            if not ready:
+                self.adopted -= 1
+                self.reap_adopted()
+            for fd, _ in ready:
                 if fd != self.parent.fileno():
                     self.ended(self.by_pidfd[fd])
                 elif not self.message():
@@ -116,7 +122,8 @@ class Spawner:
             if fd >= 0:
                 os.close(fd)
         del self.children[child.pid], self.by_pidfd[child.pidfd]
-        self.reap_adopted()
+        if status:
+            self.adopted = ADOPTED_TIMES
         self.tell(("exit", child.pid, os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, text))
 
     def reap_adopted(self) -> None:
@@ -150,6 +157,7 @@ class Spawner:
                 os.closerange(3, LAST_FD)
                 wait_for(bwrap, executor)
             else:
+                entering.lower(rlimits)
                 execute(control, where, alone=True)
 
         pid = self.fork(run, control, life, (ids, rlimits, cgroups))
@@ -169,6 +177,7 @@ class Spawner:
                 os.closerange(3, LAST_FD)
                 wait_for(0, executor)
             else:
+                entering.lower(rlimits)
                 execute(control, where, alone=True)
 
         if child is None:
