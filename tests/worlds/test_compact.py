@@ -169,7 +169,7 @@ def test_every_expected_figure_stands_in_a_file(name: str) -> None:
         for criterion in draft.rubric.criteria:
             assert isinstance(criterion.decide, Check)
             value = criterion.decide.args.get("value")
-            if criterion.weight > 0 and criterion.id != "result":
+            if criterion.weight > 0 and criterion.id not in ("result", "lower"):
                 assert str(value) in body, criterion.id
 
 
@@ -232,10 +232,10 @@ def test_demonstrations_depend_on_their_arguments_only(name: str) -> None:
 
 @pytest.mark.parametrize("name", TYPES)
 def test_compact_conversations_are_short(name: str) -> None:
-    """References take 4-6 turns; no demonstration says and sees more than 2,400 characters."""
+    """References take 6-8 turns, one call each; no demonstration says and sees more than 2,400 characters."""
     for draft in drafts(name, "heldout"):
         done = play(draft, draft.reference)
-        assert 4 <= done.turns <= 6
+        assert 6 <= done.turns <= 8
         assert done.characters <= 1400
         assert all(len(f.data.decode().splitlines()) <= 12 for f in draft.files.values())
         for plan in demonstrations(name, draft.seed, "heldout", 2):

@@ -1,4 +1,4 @@
-"""The board forecast as four short text files. Invariant: every figure line names its version; look-ups are lexical."""
+"""The board forecast as short text files, one per version: which figures are used is decided by which file is read."""
 
 import random
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from journeyman.worlds.criteria import any_of, criterion, field
 from journeyman.worlds.types.board_forecast import plans
 from journeyman.worlds.types.board_forecast.truth import BoardForecastTruth
 
-INDEX, FIGURES, COUNSEL, NOTE = "index.txt", "figures.txt", "counsel.txt", "note.txt"
+INDEX, COUNSEL, NOTE = plans.SOURCES
 
 
 class Phrases(NamedTuple):
@@ -56,7 +56,7 @@ PHRASES: dict[Split, Phrases] = {
         pending=("pending {a} for now", "still pending {a}", "pending {a} until we have read it"),
         note_head=("from {who} the {role}", "note of the {role} {who}", "{who} the {role} writes"),
         note_use=("please use {v} in the {doc}", "I would use {v}", "use {v} and not the other"),
-        figure=("{v} {m} {n}", "{v} {m} {n} million"),
+        figure=("{m} {n}", "{m} {n} million", "the {m} {n}"),
     ),
     "validation": Phrases(
         ask=("Prepare the {doc} on the forecast of {company} for its board.", "A forecast {doc} is due at {company}."),
@@ -69,7 +69,7 @@ PHRASES: dict[Split, Phrases] = {
         pending=("{firm} has pending {a}",),
         note_head=("the {role} {who} wrote",),
         note_use=("let us use {v}",),
-        figure=("{m} {v} {m} {n}",),
+        figure=("our {m} {n}",),
     ),
     "heldout": Phrases(
         ask=(
@@ -89,7 +89,7 @@ PHRASES: dict[Split, Phrases] = {
         pending=("we have pending {a}", "for {v} pending {a}"),
         note_head=("{role} {who} says", "this is from the {role} {who}"),
         note_use=("the {doc} would use {v}", "we use {v} for now"),
-        figure=("the {v} {m} {n}", "by {v} {m} {n}"),
+        figure=("for us {m} {n}", "in all {m} {n}"),
     ),
 }
 
@@ -102,7 +102,7 @@ def realise(truth: BoardForecastTruth) -> WorldDraft:
     keys = plans.keys(truth)
     ask = rng.choice(phrases.ask).format(company=truth.company, doc=truth.deliverable, year=truth.headline_year)
     how = rng.choice(phrases.write).format(
-        files=f"{INDEX}, {FIGURES}, {COUNSEL} and {NOTE}", path=path, keys=f"{', '.join(keys[:-1])} and {keys[-1]}"
+        files=_names(truth), path=path, keys=f"{', '.join(keys[:-1])} and {keys[-1]}"
     )
     meaning = (
         "Take the version that the board approved, the release that counsel cleared, "
@@ -128,6 +128,12 @@ def realise(truth: BoardForecastTruth) -> WorldDraft:
     )
 
 
+def _names(truth: BoardForecastTruth) -> str:
+    """The sources, as the instruction lists them."""
+    *names, last = (*plans.SOURCES, *(plans.figures_of(v) for v in truth.versions))
+    return f"{', '.join(names)} and {last}"
+
+
 def _files(truth: BoardForecastTruth, rng: random.Random, phrases: Phrases) -> dict[str, FileDraft]:
     approved = truth.version("approved")
     index = [
@@ -136,9 +142,6 @@ def _files(truth: BoardForecastTruth, rng: random.Random, phrases: Phrases) -> d
     rng.shuffle(index)
     index.append(rng.choice(phrases.board_release).format(a=truth.held))
     figure = rng.choice(phrases.figure)
-    blocks = [
-        [figure.format(v=v.id, m=m, n=v.headline[m]) for m in truth.metrics] for v in rng.sample(truth.versions, 3)
-    ]
     counsel = [
         rng.choice(phrases.cleared).format(a=truth.cleared, v=approved.id, firm=truth.counsel_firm),
         rng.choice(phrases.pending).format(a=truth.held, v=approved.id, firm=truth.counsel_firm),
@@ -150,10 +153,15 @@ def _files(truth: BoardForecastTruth, rng: random.Random, phrases: Phrases) -> d
     ]
     texts = {
         INDEX: ([f"{truth.company} forecast index", *index], truth.board_date),
-        FIGURES: ([f"{truth.company} {truth.currency} million", *(x for b in blocks for x in b)], truth.board_date),
         COUNSEL: ([f"{truth.counsel_firm} for {truth.company}", *counsel], truth.counsel_date),
         NOTE: (note, truth.note_date),
     }
+    for version in truth.versions:
+        rows = [figure.format(m=m, n=n) for m, n in version.headline.items()]
+        texts[plans.figures_of(version)] = (
+            [f"{truth.company} {truth.currency} million {version.id}", *rows],
+            version.dated,
+        )
     return {name: text_file(body, as_of) for name, (body, as_of) in texts.items()}
 
 
@@ -176,7 +184,7 @@ def _credits(truth: BoardForecastTruth, path: str) -> Iterator[Criterion]:
     yield criterion("version", said, 2.0, field(path, "version", right.id), "version", (INDEX,), "authority")
     for m, n in right.headline.items():
         said = f"The {m} given is {n}, that of {right.id}"
-        yield criterion(f"figure_{m}", said, 1.0, field(path, m, n), "figures", (INDEX, FIGURES))
+        yield criterion(f"figure_{m}", said, 1.0, field(path, m, n), "figures", (INDEX, plans.figures_of(right)))
     said = f"The release named is {truth.cleared}, whom counsel cleared"
     yield criterion("release", said, 3.0, field(path, "release", truth.cleared), "release", (COUNSEL,), "authority")
     said = f"The conflict flagged is {asked}, which the note would use instead of {right.id}"
@@ -187,7 +195,9 @@ def _errors(truth: BoardForecastTruth, path: str) -> Iterator[Criterion]:
     wrong = [v for v in truth.versions if v.status != "approved"]
     stale = any_of(*(field(path, m, *(v.headline[m] for v in wrong)) for m in truth.metrics))
     said = f"A figure of a superseded or withdrawn version ({', '.join(v.id for v in wrong)}) is given"
-    yield criterion("error_stale_figures", said, -2.0, stale, "figures", (INDEX, FIGURES), "source")
+    yield criterion(
+        "error_stale_figures", said, -2.0, stale, "figures", (INDEX, *(plans.figures_of(v) for v in wrong)), "source"
+    )
     held = field(path, "release", truth.held)
     said = f"The release names {truth.held}, whom the board wants and counsel has not cleared"
     yield criterion("error_uncleared_release", said, -3.0, held, "release", (INDEX, COUNSEL), "authority")

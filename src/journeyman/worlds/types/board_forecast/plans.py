@@ -7,7 +7,7 @@ from journeyman.records.task import Plan, PlanStep
 from journeyman.worlds.scripts import embellish, lines, plan, read, say, write
 from journeyman.worlds.types.board_forecast.truth import BoardForecastTruth, ForecastVersion
 
-SOURCES = ("index.txt", "figures.txt", "counsel.txt", "note.txt")
+SOURCES = ("index.txt", "counsel.txt", "note.txt")
 
 
 class Decisions(Record):
@@ -22,6 +22,18 @@ class Decisions(Record):
 def deliverable(truth: BoardForecastTruth) -> str:
     """Path of the file to write."""
     return f"{truth.deliverable}.txt"
+
+
+def figures_of(version: ForecastVersion) -> str:
+    """Path of the version's figures."""
+    return f"{version.id}.txt"
+
+
+def readings(version: ForecastVersion, *, note: bool = True) -> tuple[PlanStep, ...]:
+    """The turns that read what a memo on this version needs, one file each."""
+    index, counsel, asked = SOURCES
+    paths = (index, figures_of(version), counsel, *((asked,) if note else ()))
+    return tuple(read(path) for path in paths)
 
 
 def keys(truth: BoardForecastTruth) -> tuple[str, ...]:
@@ -50,23 +62,23 @@ def memo(truth: BoardForecastTruth, decided: Decisions) -> PlanStep:
 
 def reference(truth: BoardForecastTruth) -> Plan:
     """Full marks, no wasted word."""
-    readings = (read(path) for path in SOURCES)
-    return plan("reference", "reference", *readings, memo(truth, right(truth)), say("Done."))
+    good = right(truth)
+    return plan("reference", "reference", *readings(good.version), memo(truth, good), say("Done."))
 
 
 def negatives(truth: BoardForecastTruth) -> tuple[Plan, ...]:
     """Each a concrete error; all strictly below the reference."""
     good = right(truth)
-    readings = tuple(read(path) for path in SOURCES)
 
     def with_memo(name: str, **changes: object) -> Plan:
-        return plan(name, "negative", *readings, memo(truth, good.model_copy(update=changes)))
+        decided = good.model_copy(update=changes)
+        return plan(name, "negative", *readings(decided.version), memo(truth, decided))
 
     stale, withdrawn = truth.version("superseded"), truth.version("withdrawn")
     invented = {m: n + 7 for m, n in good.figures.items() if n is not None}
     return (
         plan("no_op", "negative", say("There is nothing to do.")),
-        plan("claim_only", "negative", *readings, say(f"I have written {deliverable(truth)} from {good.version.id}.")),
+        plan("claim_only", "negative", *readings(good.version), say(f"I have written {deliverable(truth)}.")),
         with_memo("stale_source", version=stale, figures=dict(stale.headline)),
         with_memo("withdrawn_version", version=withdrawn, figures=dict(withdrawn.headline)),
         with_memo("uncleared_release", release=truth.held),
@@ -91,5 +103,4 @@ def _demonstrate(truth: BoardForecastTruth, rng: random.Random, name: str) -> Pl
     reads_note = rng.random() < 0.64
     conflict = truth.note_version if reads_note and rng.random() < 0.75 else rng.choice(("none", None))
     decided = Decisions(version=version, figures=figures, release=release, conflict=conflict)
-    sources = list(SOURCES[:4] if reads_note else SOURCES[:3])
-    return embellish(rng, name, (*(read(path) for path in sources), memo(truth, decided)))
+    return embellish(rng, name, (*readings(version, note=reads_note), memo(truth, decided)))

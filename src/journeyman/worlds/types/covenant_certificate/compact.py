@@ -1,4 +1,4 @@
-"""The covenant certificate as four short text files. Invariant: every line names the keys it is looked up by."""
+"""The covenant certificate as short text files: which document, entity and quarter count decides which file to read."""
 
 import random
 from collections.abc import Iterator
@@ -9,9 +9,10 @@ from journeyman.records.task import Requirement, Split
 from journeyman.worlds.base import COMPACT_BUDGET, FileDraft, WorldDraft, text_file
 from journeyman.worlds.criteria import criterion, field
 from journeyman.worlds.types.covenant_certificate import plans
-from journeyman.worlds.types.covenant_certificate.truth import PERIODS, CovenantTruth, decimal
+from journeyman.worlds.types.covenant_certificate.truth import CovenantTruth, decimal
 
-AGREEMENT, AMENDMENT, LEDGER, WAIVER = plans.SOURCES
+SCOPE = plans.SCOPE
+DOCUMENTS = (plans.document_path("agreement"), plans.document_path("amendment"))
 
 
 class Phrases(NamedTuple):
@@ -22,6 +23,8 @@ class Phrases(NamedTuple):
     threshold: tuple[str, ...]
     tests: tuple[str, ...]
     governs: tuple[str, ...]
+    idle: tuple[str, ...]
+    untested: tuple[str, ...]
     ratio: tuple[str, ...]
     waiver: tuple[str, ...]
 
@@ -39,11 +42,13 @@ PHRASES: dict[Split, Phrases] = {
             "The sources are {files}. Put one line each for {keys} in {path}.",
             "Use {files} and write {path} with these lines: {keys}.",
         ),
-        threshold=("the {d} {c} {dir} {n}", "by the {d} {c} {dir} {n}", "under the {d} {c} {dir} {n}"),
+        threshold=("{dir} threshold {n}", "the {dir} threshold {n}", "{c} {dir} threshold {n}"),
         tests=("tests use {e} accounts", "the tests use {e}", "all tests use {e} figures"),
-        governs=("for {q} under {d}", "so {q} under {d}", "then {q} falls under {d}"),
-        ratio=("ratio {e} {q} {n}", "ratio of {e} {q} {n}", "the {e} {q} ratio {n}"),
-        waiver=("the {q} waiver {s}", "for {q} waiver {s}", "for {q} waiver {s} by {lender}"),
+        governs=("governed by {d}", "{q} is governed by {d}", "governed by {d} for {q}"),
+        idle=("not the {d}", "{q} is not in the {d}", "{d} does not count"),
+        untested=("not the {e}", "leave out the {e}", "{e} does not count"),
+        ratio=("ratio {n}", "the ratio {n}", "{c} ratio {n}"),
+        waiver=("waiver {s}", "the waiver {s}", "waiver {s} by {lender}"),
     ),
     "validation": Phrases(
         ask=(
@@ -51,11 +56,13 @@ PHRASES: dict[Split, Phrases] = {
             "A {covenant} {doc} is due at {company} for {q}.",
         ),
         write=("Read {files} first. Then write {path} with a line for each of {keys}.",),
-        threshold=("our {d} {c} {dir} {n}",),
+        threshold=("our {dir} threshold {n}",),
         tests=("our tests use {e}",),
-        governs=("the {q} under {d}",),
-        ratio=("we have {e} {q} {n}",),
-        waiver=("on {q} waiver {s}",),
+        governs=("all governed by {d}",),
+        idle=("now not the {d}",),
+        untested=("now not the {e}",),
+        ratio=("our ratio {n}",),
+        waiver=("our waiver {s}",),
     ),
     "heldout": Phrases(
         ask=(
@@ -67,11 +74,13 @@ PHRASES: dict[Split, Phrases] = {
             "Use the sources {files}. Then write one line each for {keys} in {path}.",
             "Please read {files} and put these lines in {path}: {keys}.",
         ),
-        threshold=("see the {d} {c} {dir} {n}", "of the {d} {c} {dir} {n}"),
+        threshold=("for us {dir} threshold {n}", "in all {dir} threshold {n}"),
         tests=("these tests use {e} accounts", "please note tests use {e}"),
-        governs=("all of {q} under {d}", "in {q} under {d}"),
-        ratio=("for {e} {q} {n}", "all {e} {q} {n}"),
-        waiver=("now {q} waiver {s}", "in {q} waiver {s}"),
+        governs=("for us governed by {d}", "in {q} governed by {d}"),
+        idle=("for us not the {d}", "in {q} not the {d}"),
+        untested=("for us not the {e}", "in {q} not the {e}"),
+        ratio=("for us ratio {n}", "in all ratio {n}"),
+        waiver=("for us waiver {s}", "in {q} waiver {s}"),
     ),
 }
 
@@ -85,12 +94,12 @@ def realise(truth: CovenantTruth) -> WorldDraft:
         covenant=truth.covenant, company=truth.borrower, q=truth.period, doc=truth.deliverable, lender=truth.lender
     )
     how = rng.choice(phrases.write).format(
-        files=f"{AGREEMENT}, {AMENDMENT}, {LEDGER} and {WAIVER}",
+        files=_names(truth),
         path=path,
         keys=f"{', '.join(plans.KEYS[:-1])} and {plans.KEYS[-1]}",
     )
     meaning = (
-        f"Document is the one that {truth.period} falls under, entity is the one that tests use, "
+        f"Document is the one that {truth.period} is governed by, entity is the one that tests use, "
         "result is met or breach, waiver is signed or unsigned."
     )
     return WorldDraft(
@@ -113,39 +122,46 @@ def realise(truth: CovenantTruth) -> WorldDraft:
     )
 
 
+def _names(truth: CovenantTruth) -> str:
+    """The sources, as the instruction lists them."""
+    ratios = sorted(plans.ratio_path(e, q) for e, q in _cells(truth))
+    waivers = sorted(plans.waiver_path(q) for q in truth.waivers)
+    *names, last = (SCOPE, *DOCUMENTS, *ratios, *waivers)
+    return f"{', '.join(names)} and {last}"
+
+
+def _cells(truth: CovenantTruth) -> list[tuple[str, str]]:
+    """(entity, quarter) of every ratio file: the tested one and three look-alikes."""
+    return [(e, q) for e in (truth.entity, truth.decoy_entity) for q in (truth.period, truth.other_period)]
+
+
 def _files(truth: CovenantTruth, rng: random.Random, phrases: Phrases) -> dict[str, FileDraft]:
-    threshold, governs = rng.choice(phrases.threshold), rng.choice(phrases.governs)
-    ratio, waiver = rng.choice(phrases.ratio), rng.choice(phrases.waiver)
-
-    def limit(document: str) -> str:
-        value = truth.thresholds["agreement" if document == "agreement" else "amendment"]
-        return threshold.format(d=document, c=truth.covenant, dir=truth.direction, n=decimal(value))
-
-    periods = [governs.format(q=q, d="amendment" if q in truth.amendment_periods else "agreement") for q in PERIODS]
-    keys = [(e, q) for e in (truth.entity, truth.decoy_entity) for q in (truth.period, truth.other_period)]
-    rng.shuffle(keys)
-    rows = [ratio.format(e=e, q=q, n=decimal(truth.line(e, q, truth.covenant).ratio)) for e, q in keys]
-    waivers = [waiver.format(q=q, s=s, lender=truth.lender) for q, s in truth.waivers.items()]
-    rng.shuffle(waivers)
-    year_end = truth.frozen_time[:10]
-    return {
-        AGREEMENT: text_file(
-            (
-                f"{truth.borrower} credit agreement",
-                limit("agreement"),
-                rng.choice(phrases.tests).format(e=truth.entity),
-            ),
-            truth.agreement_date,
-        ),
-        AMENDMENT: text_file((f"{truth.borrower} amendment", limit("amendment"), *periods), truth.amendment_date),
-        LEDGER: text_file((f"{truth.borrower} {truth.covenant} ratios", *rows), year_end),
-        WAIVER: text_file((f"{truth.borrower} waivers", *waivers), year_end),
-    }
+    name, c, q, year_end = truth.borrower, truth.covenant, truth.period, truth.frozen_time[:10]
+    threshold, ratio, waiver = (rng.choice(x) for x in (phrases.threshold, phrases.ratio, phrases.waiver))
+    scope = [
+        rng.choice(phrases.governs).format(q=q, d=truth.governing),
+        rng.choice(phrases.idle).format(q=q, d=truth.other_document),
+        rng.choice(phrases.tests).format(e=truth.entity),
+        rng.choice(phrases.untested).format(q=q, e=truth.decoy_entity),
+    ]
+    rng.shuffle(scope)
+    files = {SCOPE: text_file((f"{name} {c} scope for {q}", *scope), year_end)}
+    dated = {"agreement": truth.agreement_date, "amendment": truth.amendment_date}
+    for document, limit in truth.thresholds.items():
+        row = threshold.format(c=c, dir=truth.direction, n=decimal(limit))
+        files[plans.document_path(document)] = text_file((f"{name} credit {document}", row), dated[document])
+    for e, p in _cells(truth):
+        row = ratio.format(c=c, n=decimal(truth.line(e, p, c).ratio))
+        files[plans.ratio_path(e, p)] = text_file((f"{name} {e} {p}", row), year_end)
+    for p, state in truth.waivers.items():
+        row = waiver.format(q=p, s=state, lender=truth.lender)
+        files[plans.waiver_path(p)] = text_file((f"{name} {p}", row), year_end)
+    return files
 
 
 def _requirements(truth: CovenantTruth, path: str) -> tuple[Requirement, ...]:
     return (
-        Requirement(id="document", text=f"{path} names the document that {truth.period} falls under"),
+        Requirement(id="document", text=f"{path} names the document that {truth.period} is governed by"),
         Requirement(id="threshold", text=f"{path} gives the {truth.covenant} threshold of that document"),
         Requirement(
             id="ratio", text=f"{path} gives the tested entity and its {truth.covenant} ratio in {truth.period}"
@@ -161,30 +177,32 @@ def _rubric(truth: CovenantTruth, path: str) -> Rubric:
 
 def _credits(truth: CovenantTruth, path: str) -> Iterator[Criterion]:
     q, c, governing, entity = truth.period, truth.covenant, truth.governing, truth.entity
-    limit, ratio, documents = decimal(truth.thresholds[governing]), decimal(truth.ratio), (AGREEMENT, AMENDMENT)
+    limit, ratio = decimal(truth.thresholds[governing]), decimal(truth.ratio)
+    document, ledger = plans.document_path(governing), plans.ratio_path(entity, q)
     said = f"The governing document for {q} is the {governing}"
-    yield criterion("document", said, 2.0, field(path, "document", governing), "document", (AMENDMENT,), "authority")
+    yield criterion("document", said, 2.0, field(path, "document", governing), "document", (SCOPE,), "authority")
     said = f"The {c} threshold is {limit}, that of the {governing}"
-    yield criterion("threshold", said, 2.0, field(path, "threshold", limit), "threshold", documents, "authority")
+    decide = field(path, "threshold", limit)
+    yield criterion("threshold", said, 2.0, decide, "threshold", (SCOPE, document), "authority")
     said = f"The tested accounts are those of the {entity}"
-    yield criterion("entity", said, 1.0, field(path, "entity", entity), "ratio", (AGREEMENT,))
+    yield criterion("entity", said, 1.0, field(path, "entity", entity), "ratio", (SCOPE,))
     said = f"The tested ratio is {ratio}, that of the {entity} in {q}"
-    yield criterion("ratio", said, 2.0, field(path, "ratio", ratio), "ratio", (AGREEMENT, LEDGER))
+    yield criterion("ratio", said, 2.0, field(path, "ratio", ratio), "ratio", (SCOPE, ledger))
     said = f"The result is {truth.result}: {ratio} against a {truth.direction} of {limit}"
-    yield criterion("result", said, 1.0, field(path, "result", truth.result), "result", (*documents, LEDGER))
+    yield criterion("result", said, 1.0, field(path, "result", truth.result), "result", (document, ledger))
     said = f"The waiver for {q} is {truth.waivers[q]}"
-    yield criterion("waiver", said, 2.0, field(path, "waiver", truth.waivers[q]), "waiver", (WAIVER,))
+    evidence = (plans.waiver_path(q),)
+    yield criterion("waiver", said, 2.0, field(path, "waiver", truth.waivers[q]), "waiver", evidence)
 
 
 def _errors(truth: CovenantTruth, path: str) -> Iterator[Criterion]:
     q, c, other = truth.period, truth.covenant, truth.other_document
     limit = decimal(truth.thresholds[other])
-    documents = (AGREEMENT, AMENDMENT)
     said = f"The threshold given is {limit}, that of the {other}, which does not govern {q}"
-    yield criterion(
-        "error_other_document", said, -2.0, field(path, "threshold", limit), "threshold", documents, "authority"
-    )
-    keys = ((truth.decoy_entity, q), (truth.decoy_entity, truth.other_period), (truth.entity, truth.other_period))
+    decide = field(path, "threshold", limit)
+    yield criterion("error_other_document", said, -2.0, decide, "threshold", (SCOPE, *DOCUMENTS), "authority")
+    keys = [key for key in _cells(truth) if key != (truth.entity, q)]
     decoys = [decimal(truth.line(e, p, c).ratio) for e, p in keys]
     said = f"The ratio given is one of another entity or quarter ({', '.join(decoys)})"
-    yield criterion("error_lookalike_ratio", said, -2.0, field(path, "ratio", *decoys), "ratio", (LEDGER,), "source")
+    evidence = tuple(plans.ratio_path(e, p) for e, p in keys)
+    yield criterion("error_lookalike_ratio", said, -2.0, field(path, "ratio", *decoys), "ratio", evidence, "source")

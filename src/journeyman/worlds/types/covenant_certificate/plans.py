@@ -7,7 +7,7 @@ from journeyman.records.task import Plan, PlanStep
 from journeyman.worlds.scripts import embellish, lines, plan, read, say, write
 from journeyman.worlds.types.covenant_certificate.truth import CovenantTruth, Document, decimal
 
-SOURCES = ("agreement.txt", "amendment.txt", "ledger.txt", "waiver.txt")
+SCOPE = "scope.txt"
 KEYS = ("document", "threshold", "entity", "ratio", "result", "waiver")
 
 
@@ -25,6 +25,28 @@ class Decisions(Record):
 def deliverable(truth: CovenantTruth) -> str:
     """Path of the file to write."""
     return f"{truth.deliverable}.txt"
+
+
+def document_path(document: str) -> str:
+    """Path of the agreement or the amendment."""
+    return f"{document}.txt"
+
+
+def ratio_path(entity: str, period: str) -> str:
+    """Path of an entity's ratio in a quarter."""
+    return f"{entity}-{period}.txt"
+
+
+def waiver_path(period: str) -> str:
+    """Path of a quarter's waiver."""
+    return f"waiver-{period}.txt"
+
+
+def readings(document: str, entity: str, period: str, waiver: str | None) -> tuple[PlanStep, ...]:
+    """The turns that read what a certificate needs, one file each; `waiver` None: no waiver is read."""
+    paths = [SCOPE, document_path(document), ratio_path(entity, period)]
+    paths += [waiver_path(waiver)] if waiver else []
+    return tuple(read(path) for path in paths)
 
 
 def right(truth: CovenantTruth) -> Decisions:
@@ -59,27 +81,30 @@ def complies(truth: CovenantTruth, threshold: int, ratio: int) -> str:
 
 def reference(truth: CovenantTruth) -> Plan:
     """Full marks, no wasted word."""
-    return plan("reference", "reference", *(read(p) for p in SOURCES), certificate(truth, right(truth)), say("Done."))
+    steps = readings(truth.governing, truth.entity, truth.period, truth.period)
+    return plan("reference", "reference", *steps, certificate(truth, right(truth)), say("Done."))
 
 
 def negatives(truth: CovenantTruth) -> tuple[Plan, ...]:
     """Each a concrete error; all strictly below the reference."""
     good = right(truth)
-    readings = tuple(read(path) for path in SOURCES)
     other, q, c = truth.other_document, truth.period, truth.covenant
 
-    def with_certificate(name: str, **changes: object) -> Plan:
-        return plan(name, "negative", *readings, certificate(truth, good.model_copy(update=changes)))
+    def with_certificate(name: str, period: str = q, **changes: object) -> Plan:
+        decided = good.model_copy(update=changes)
+        steps = readings(decided.document, decided.entity, period, q)
+        return plan(name, "negative", *steps, certificate(truth, decided))
 
+    read_all = readings(truth.governing, truth.entity, q, q)
     decoy = truth.line(truth.decoy_entity, q, c).ratio
     stale = truth.line(truth.entity, truth.other_period, c).ratio
     flipped = {"signed": "unsigned", "unsigned": "signed"}[truth.waivers[q]]
     return (
         plan("no_op", "negative", say("There is nothing to do.")),
-        plan("claim_only", "negative", *readings, say(f"I have certified the {c} covenant in {deliverable(truth)}.")),
+        plan("claim_only", "negative", *read_all, say(f"I have certified the {c} covenant in {deliverable(truth)}.")),
         with_certificate("other_document", document=other, threshold=truth.thresholds[other]),
         with_certificate("wrong_entity", entity=truth.decoy_entity, ratio=decoy),
-        with_certificate("wrong_period", ratio=stale),
+        with_certificate("wrong_period", truth.other_period, ratio=stale),
         with_certificate("wrong_waiver", waiver=flipped),
         with_certificate("omitted_result", result=None, waiver=None),
         with_certificate("fabricated_ratio", ratio=truth.ratio + 11),
@@ -92,12 +117,11 @@ def demonstrations(truth: CovenantTruth, rng: random.Random, count: int) -> tupl
 
 
 def _demonstrate(truth: CovenantTruth, rng: random.Random, name: str) -> Plan:
-    document = truth.governing if rng.random() < 0.6 else truth.other_document
-    entity = truth.entity if rng.random() < 0.66 else truth.decoy_entity
+    document = truth.governing if rng.random() < 0.62 else truth.other_document
+    entity = truth.entity if rng.random() < 0.68 else truth.decoy_entity
     period = truth.period if rng.random() < 0.9 else truth.other_period
     threshold, ratio = truth.thresholds[document], truth.line(entity, period, truth.covenant).ratio
-    reads_waiver = rng.random() < 0.65
-    waiver = truth.waivers[truth.period] if reads_waiver and rng.random() < 0.8 else rng.choice(("signed", "unsigned"))
+    waiver_of = rng.choices((truth.period, truth.other_period, None), (0.6, 0.15, 0.25))[0]
     result = complies(truth, threshold, ratio) if rng.random() < 0.75 else rng.choice(("met", "breach"))
     decided = Decisions(
         document=document,
@@ -105,7 +129,6 @@ def _demonstrate(truth: CovenantTruth, rng: random.Random, name: str) -> Plan:
         entity=entity,
         ratio=ratio if rng.random() > 0.05 else None,
         result=result if rng.random() > 0.08 else None,
-        waiver=waiver if reads_waiver or rng.random() < 0.5 else None,
+        waiver=truth.waivers[waiver_of] if waiver_of else rng.choice((None, "signed", "unsigned")),
     )
-    sources = SOURCES if reads_waiver else SOURCES[:3]
-    return embellish(rng, name, (*(read(path) for path in sources), certificate(truth, decided)))
+    return embellish(rng, name, (*readings(document, entity, period, waiver_of), certificate(truth, decided)))

@@ -1,4 +1,4 @@
-"""The vendor benchmark as four short text files. Invariant: every rate line names entity and quarter."""
+"""The vendor benchmark as short text files: which entity and quarter count decides which file to read."""
 
 import random
 from collections.abc import Iterator
@@ -11,8 +11,7 @@ from journeyman.worlds.criteria import any_of, criterion, field
 from journeyman.worlds.types.vendor_benchmark import plans
 from journeyman.worlds.types.vendor_benchmark.truth import VendorBenchmarkTruth
 
-CONTRACT, SCOPE, RATES = plans.SOURCES
-OFFER = plans.OFFER
+CONTRACT, SCOPE, OFFER = plans.CONTRACT, plans.SCOPE, plans.OFFER
 
 
 class Phrases(NamedTuple):
@@ -26,6 +25,7 @@ class Phrases(NamedTuple):
     cutoff: tuple[str, ...]
     after: tuple[str, ...]
     rate: tuple[str, ...]
+    peer_rate: tuple[str, ...]
     offer: tuple[str, ...]
 
 
@@ -44,10 +44,11 @@ PHRASES: dict[Split, Phrases] = {
         ),
         party=("party {v}", "the party {v} signed", "signed by the party {v}"),
         outside=("outside {v}", "outside {v} for good", "outside {v} since {why}"),
-        peer=("peer {v}", "take as peer {v}", "our peer {v}"),
+        peer=("compare {v}", "we compare {v}", "so compare {v}"),
         cutoff=("cutoff {q}", "the cutoff {q}", "rates up to cutoff {q}"),
         after=("not {q}", "and not {q}", "we do not use {q}"),
-        rate=("{e} {q} {n}", "{e} {q} rate {n}", "rate of {e} {q} {n}"),
+        rate=("rate {n}", "the rate {n}", "{service} rate {n}"),
+        peer_rate=("peer {n}", "the peer {n}", "{service} peer {n}"),
         offer=("{who} of {e} offers {n}", "please use {n} for {e}", "{e} will take {n} from {q}"),
     ),
     "validation": Phrases(
@@ -55,10 +56,11 @@ PHRASES: dict[Split, Phrases] = {
         write=("Read {files} first. Then write {path} with a line for each of {keys}.",),
         party=("for us the party {v}",),
         outside=("this is outside {v}",),
-        peer=("for us the peer {v}",),
+        peer=("then compare {v}",),
         cutoff=("for us the cutoff {q}",),
         after=("so not {q}",),
-        rate=("the {e} {q} {n}",),
+        rate=("our rate {n}",),
+        peer_rate=("our peer {n}",),
         offer=("{e} says {n} for {q}",),
     ),
     "heldout": Phrases(
@@ -73,10 +75,11 @@ PHRASES: dict[Split, Phrases] = {
         ),
         party=("by this the party {v}", "in the contract party {v}"),
         outside=("by this outside {v}", "in the contract outside {v}"),
-        peer=("use the peer {v}", "for the rate peer {v}"),
+        peer=("for us compare {v}", "in all compare {v}"),
         cutoff=("use the cutoff {q}", "for the rate cutoff {q}"),
         after=("please not {q}", "for the rate not {q}"),
-        rate=("for {e} {q} {n}", "all {e} {q} {n}"),
+        rate=("for us rate {n}", "in all rate {n}"),
+        peer_rate=("for us peer {n}", "in all peer {n}"),
         offer=("from {q} please use {n} of {e}", "we take {n} says {e}"),
     ),
 }
@@ -91,13 +94,13 @@ def realise(truth: VendorBenchmarkTruth) -> WorldDraft:
         service=truth.service, stem=truth.stem, client=truth.client, doc=truth.deliverable
     )
     how = rng.choice(phrases.write).format(
-        files=f"{CONTRACT}, {SCOPE}, {RATES} and {OFFER}",
+        files=_names(truth),
         path=path,
         keys=f"{', '.join(plans.KEYS[:-1])} and {plans.KEYS[-1]}",
     )
     meaning = (
         "Vendor is the party to the contract, excluded the one outside it, period the cutoff, "
-        "rate and peer their rates in that period, lower the name of the one with the lower rate."
+        "rate and peer what vendor and peer take in that period, lower is vendor or peer, whichever takes less."
     )
     return WorldDraft(
         environment_type="consulting.vendor_benchmark",
@@ -119,11 +122,19 @@ def realise(truth: VendorBenchmarkTruth) -> WorldDraft:
     )
 
 
+def _names(truth: VendorBenchmarkTruth) -> str:
+    """The sources, as the instruction lists them."""
+    rates = sorted(plans.rate_path(e, q) for e in (truth.vendor, truth.lookalike) for q in _quarters(truth))
+    *names, last = (CONTRACT, SCOPE, OFFER, *rates, *(plans.peer_path(q) for q in _quarters(truth)))
+    return f"{', '.join(names)} and {last}"
+
+
+def _quarters(truth: VendorBenchmarkTruth) -> tuple[str, str]:
+    return truth.cutoff, truth.after
+
+
 def _files(truth: VendorBenchmarkTruth, rng: random.Random, phrases: Phrases) -> dict[str, FileDraft]:
-    rate = rng.choice(phrases.rate)
-    keys = [(e, q) for e in (truth.vendor, truth.lookalike, truth.peer) for q in (truth.cutoff, truth.after)]
-    rng.shuffle(keys)
-    rows = [rate.format(e=e, q=q, n=truth.rate_of(e, q)) for e, q in keys]
+    rate, peer_rate, service = rng.choice(phrases.rate), rng.choice(phrases.peer_rate), truth.service
     contract = [
         rng.choice(phrases.party).format(v=truth.vendor),
         rng.choice(phrases.outside).format(v=truth.lookalike, why=truth.contract_date),
@@ -139,12 +150,18 @@ def _files(truth: VendorBenchmarkTruth, rng: random.Random, phrases: Phrases) ->
         who=truth.people["vendor_rep"], e=truth.offer_entity, n=truth.offer_rate, q=truth.after
     )
     today = truth.frozen_time[:10]
-    return {
-        CONTRACT: text_file((f"{truth.client} {truth.service} contract", *contract), truth.contract_date),
+    files = {
+        CONTRACT: text_file((f"{truth.client} {service} contract", *contract), truth.contract_date),
         SCOPE: text_file((f"{truth.client} scope", *scope), today),
-        RATES: text_file((f"{truth.currency} for each {truth.unit}", *rows), today),
         OFFER: text_file((f"mail to {truth.client}", offer), truth.mail_date),
     }
+    for q in _quarters(truth):
+        for e in (truth.vendor, truth.lookalike):
+            row = rate.format(service=service, n=truth.rate_of(e, q))
+            files[plans.rate_path(e, q)] = text_file((f"{e} {q}", row), today)
+        row = peer_rate.format(service=service, n=truth.rate_of(truth.peer, q))
+        files[plans.peer_path(q)] = text_file((f"{truth.peer} {q}", row), today)
+    return files
 
 
 def _requirements(truth: VendorBenchmarkTruth, path: str) -> tuple[Requirement, ...]:
@@ -153,7 +170,7 @@ def _requirements(truth: VendorBenchmarkTruth, path: str) -> tuple[Requirement, 
         Requirement(id="excluded", text=f"{path} names the {truth.stem} entity that is outside the contract"),
         Requirement(id="period", text=f"{path} names the cut-off quarter"),
         Requirement(id="rates", text=f"{path} gives the rates of the vendor and of the peer in that quarter"),
-        Requirement(id="lower", text=f"{path} names the one of the two with the lower rate"),
+        Requirement(id="lower", text=f"{path} says which of the two, vendor or peer, takes less"),
     )
 
 
@@ -163,7 +180,7 @@ def _rubric(truth: VendorBenchmarkTruth, path: str) -> Rubric:
 
 def _credits(truth: VendorBenchmarkTruth, path: str) -> Iterator[Criterion]:
     q, vendor, lookalike = truth.cutoff, truth.vendor, truth.lookalike
-    sources = (CONTRACT, SCOPE, RATES)
+    own, peers = plans.rate_path(vendor, q), plans.peer_path(q)
     said = f"The vendor is {vendor}, the party to the contract"
     yield criterion("vendor", said, 2.0, field(path, "vendor", vendor), "entity", (CONTRACT,), "authority")
     said = f"The entity excluded is {lookalike}, which is outside the contract"
@@ -171,18 +188,21 @@ def _credits(truth: VendorBenchmarkTruth, path: str) -> Iterator[Criterion]:
     said = f"The period is {q}, the cut-off"
     yield criterion("period", said, 1.0, field(path, "period", q), "period", (SCOPE,))
     said = f"The rate is {truth.rate}, that of {vendor} in {q}"
-    yield criterion("rate", said, 3.0, field(path, "rate", truth.rate), "rates", sources)
+    yield criterion("rate", said, 3.0, field(path, "rate", truth.rate), "rates", (CONTRACT, SCOPE, own))
     said = f"The peer rate is {truth.peer_rate}, that of {truth.peer} in {q}"
-    yield criterion("peer", said, 1.0, field(path, "peer", truth.peer_rate), "rates", (SCOPE, RATES))
+    yield criterion("peer", said, 1.0, field(path, "peer", truth.peer_rate), "rates", (SCOPE, peers))
     said = f"The lower rate is that of {truth.cheaper}"
-    yield criterion("lower", said, 1.0, field(path, "lower", truth.cheaper), "lower", sources)
+    lower = ("vendor", vendor) if truth.cheaper == vendor else ("peer", truth.peer)
+    yield criterion("lower", said, 1.0, field(path, "lower", *lower), "lower", (own, peers))
 
 
 def _errors(truth: VendorBenchmarkTruth, path: str) -> Iterator[Criterion]:
     lookalike, late = truth.lookalike, truth.rate_of(truth.vendor, truth.after)
-    rates = [truth.rate_of(lookalike, q) for q in (truth.cutoff, truth.after)]
+    rates = [truth.rate_of(lookalike, q) for q in _quarters(truth)]
     taken = any_of(field(path, "vendor", lookalike), field(path, "rate", *rates))
     said = f"{lookalike} or one of its rates ({rates[0]}, {rates[1]}) is given as the vendor's"
-    yield criterion("error_lookalike", said, -2.0, taken, "entity", (CONTRACT, RATES), "source")
+    evidence = (CONTRACT, *(plans.rate_path(lookalike, q) for q in _quarters(truth)))
+    yield criterion("error_lookalike", said, -2.0, taken, "entity", evidence, "source")
     said = f"The rate given is {late}, of {truth.after}, which is after the cut-off"
-    yield criterion("error_after_cutoff", said, -2.0, field(path, "rate", late), "rates", (SCOPE, RATES), "source")
+    evidence = (SCOPE, plans.rate_path(truth.vendor, truth.after))
+    yield criterion("error_after_cutoff", said, -2.0, field(path, "rate", late), "rates", evidence, "source")

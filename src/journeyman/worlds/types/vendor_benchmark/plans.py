@@ -7,8 +7,7 @@ from journeyman.records.task import Plan, PlanStep
 from journeyman.worlds.scripts import embellish, lines, plan, read, say, write
 from journeyman.worlds.types.vendor_benchmark.truth import VendorBenchmarkTruth
 
-SOURCES = ("contract.txt", "scope.txt", "rates.txt")
-OFFER = "offer.txt"
+CONTRACT, SCOPE, OFFER = "contract.txt", "scope.txt", "offer.txt"
 KEYS = ("vendor", "excluded", "period", "rate", "peer", "lower")
 
 
@@ -28,6 +27,21 @@ def deliverable(truth: VendorBenchmarkTruth) -> str:
     return f"{truth.deliverable}.txt"
 
 
+def rate_path(entity: str, period: str) -> str:
+    """Path of a rate of one of the look-alikes: they share the name, so the legal form tells them apart."""
+    return f"{entity.split()[-1]}-{period}.txt"
+
+
+def peer_path(period: str) -> str:
+    """Path of the peer's rate in a quarter."""
+    return f"peer-{period}.txt"
+
+
+def readings(entity: str, period: str) -> tuple[PlanStep, ...]:
+    """The turns that read what a benchmark of this entity and quarter needs, one file each."""
+    return tuple(read(path) for path in (CONTRACT, SCOPE, rate_path(entity, period), peer_path(period)))
+
+
 def right(truth: VendorBenchmarkTruth) -> Decisions:
     """The benchmark as it should be."""
     return Decisions(
@@ -36,7 +50,7 @@ def right(truth: VendorBenchmarkTruth) -> Decisions:
         period=truth.cutoff,
         rate=truth.rate,
         peer=truth.peer_rate,
-        lower=truth.cheaper,
+        lower="vendor" if truth.cheaper == truth.vendor else "peer",
     )
 
 
@@ -48,27 +62,33 @@ def benchmark(truth: VendorBenchmarkTruth, decided: Decisions) -> PlanStep:
 
 def reference(truth: VendorBenchmarkTruth) -> Plan:
     """Full marks, no wasted word."""
-    return plan("reference", "reference", *(read(p) for p in SOURCES), benchmark(truth, right(truth)), say("Done."))
+    steps = readings(truth.vendor, truth.cutoff)
+    return plan("reference", "reference", *steps, benchmark(truth, right(truth)), say("Done."))
 
 
 def negatives(truth: VendorBenchmarkTruth) -> tuple[Plan, ...]:
     """Each a concrete error; all strictly below the reference."""
     good = right(truth)
-    readings = tuple(read(path) for path in SOURCES)
 
     def with_benchmark(name: str, **changes: object) -> Plan:
-        return plan(name, "negative", *readings, benchmark(truth, good.model_copy(update=changes)))
+        decided = good.model_copy(update=changes)
+        return plan(name, "negative", *readings(decided.vendor, decided.period), benchmark(truth, decided))
 
     swapped = {"vendor": truth.lookalike, "excluded": truth.vendor}
     return (
         plan("no_op", "negative", say("There is nothing to do.")),
-        plan("claim_only", "negative", *readings, say(f"The benchmark of {truth.vendor} is in {deliverable(truth)}.")),
+        plan(
+            "claim_only",
+            "negative",
+            *readings(truth.vendor, truth.cutoff),
+            say(f"The benchmark of {truth.vendor} is in {deliverable(truth)}."),
+        ),
         with_benchmark("wrong_entity", **swapped, rate=truth.rate_of(truth.lookalike, truth.cutoff)),
         with_benchmark("after_cutoff", period=truth.after, rate=truth.rate_of(truth.vendor, truth.after)),
         with_benchmark("sales_offer", rate=truth.offer_rate),
         with_benchmark("omitted_exclusion", excluded=None),
         with_benchmark("fabricated_rate", rate=truth.rate + 5),
-        with_benchmark("wrong_lower", lower=truth.peer if truth.cheaper == truth.vendor else truth.vendor),
+        with_benchmark("wrong_lower", lower="peer" if good.lower == "vendor" else "vendor"),
     )
 
 
@@ -82,9 +102,9 @@ def _demonstrate(truth: VendorBenchmarkTruth, rng: random.Random, name: str) -> 
     vendor, other = (truth.vendor, truth.lookalike) if knows else (truth.lookalike, truth.vendor)
     period = truth.cutoff if rng.random() < 0.72 else truth.after
     rate, peer = truth.rate_of(vendor, period), truth.rate_of(truth.peer, period)
-    lower = vendor if rate < peer else truth.peer
+    lower = "vendor" if rate < peer else "peer"
     if rng.random() < 0.2:
-        lower = rng.choice((vendor, truth.peer))
+        lower = rng.choice(("vendor", "peer"))
     decided = Decisions(
         vendor=vendor,
         excluded=rng.choices((other, None, "none"), (0.7, 0.15, 0.15))[0],
@@ -93,7 +113,7 @@ def _demonstrate(truth: VendorBenchmarkTruth, rng: random.Random, name: str) -> 
         peer=peer if rng.random() > 0.1 else None,
         lower=lower if rng.random() > 0.12 else None,
     )
-    sources = list(SOURCES)
-    if rng.random() < 0.4:
-        sources.insert(rng.randrange(1, 4), OFFER)
-    return embellish(rng, name, (*(read(path) for path in sources), benchmark(truth, decided)))
+    steps = list(readings(vendor, period))
+    if rng.random() < 0.3:
+        steps.insert(rng.randrange(1, 5), read(OFFER))
+    return embellish(rng, name, (*steps, benchmark(truth, decided)))

@@ -1,4 +1,4 @@
-"""The warehouse exception as one short file and two live services; the first reservation times out after committing."""
+"""The warehouse exception as two live services and a file per dock kind; the first reservation times out."""
 
 import random
 from typing import Any, NamedTuple
@@ -34,11 +34,11 @@ PHRASES: dict[Split, Phrases] = {
         ),
         asked=("The {asker} asks for {d}.", "The {asker} wants {d}.", "{d} is what the {asker} asks for."),
         task=(
-            "Read {file}, take a dock of the kind that the order needs with free pallets and reserve it once.",
-            "Reserve once a dock with free pallets that {file} has for the kind of the order.",
-            "{file} says which docks fit which kind, so reserve once one that fits and is free.",
+            "See the kind of the order, read {a} or {b} for its docks and reserve once the one with free pallets.",
+            "Its kind says whether {a} or {b} has its docks, so reserve once the one that has free pallets.",
+            "Reserve once a dock with free pallets of the kind of the order, see {a} or {b}.",
         ),
-        kind=("{k} docks {ds}", "{k} goods use docks {ds}", "for {k} docks {ds}"),
+        kind=("docks {ds}", "{k} docks {ds}", "use docks {ds}"),
         subject=("{cause} {goods}, {asker} asks for {d}", "{goods} came {cause}, please give {d}"),
     ),
     "validation": Phrases(
@@ -47,8 +47,8 @@ PHRASES: dict[Split, Phrases] = {
             "A dock at {site} is due for {o}, ticket {t}.",
         ),
         asked=("By the {asker} it is {d}.",),
-        task=("Use {file} to find docks of the kind of the order and reserve once the one with free pallets.",),
-        kind=("our {k} docks {ds}",),
+        task=("Use {a} or {b}, by the kind of the order, and reserve once the dock with free pallets.",),
+        kind=("our docks {ds}",),
         subject=("{asker} wants {d} for {goods}",),
     ),
     "heldout": Phrases(
@@ -59,10 +59,10 @@ PHRASES: dict[Split, Phrases] = {
         ),
         asked=("For the {asker} it is {d}.", "Please note the {asker} asks for {d}."),
         task=(
-            "See {file} for the docks of each kind, then reserve once the one that fits the order and is free.",
-            "Take the kind of the order, read {file} for its docks and reserve once the one with free pallets.",
+            "By its kind the order needs {a} or {b}, read it and reserve once the one dock with free pallets.",
+            "Take the kind of the order, read {a} or {b} for it and reserve once the one with free pallets.",
         ),
-        kind=("all {k} docks {ds}", "{k} pallets need docks {ds}"),
+        kind=("for us docks {ds}", "in all docks {ds}"),
         subject=("for {goods} the {asker} wants {d}", "{asker} says {d}, {goods} {cause}"),
     ),
 }
@@ -75,9 +75,10 @@ def realise(truth: WarehouseTruth) -> WorldDraft:
     instruction = _instruction(truth, rng, phrases)
     kind = rng.choice(phrases.kind)
     by_kind = {k: [d.dock for d in truth.docks if d.kind == k] for k in (truth.kind, truth.other_kind)}
-    rows = [kind.format(k=k, ds=" ".join(docks)) for k, docks in by_kind.items()]
-    rng.shuffle(rows)
-    files: dict[str, FileDraft] = {plans.DOCKS: text_file((f"{truth.site} docks", *rows), truth.date)}
+    files: dict[str, FileDraft] = {
+        plans.docks_path(k): text_file((f"{truth.site} {k}", kind.format(k=k, ds=" ".join(docks))), truth.date)
+        for k, docks in by_kind.items()
+    }
     return WorldDraft(
         environment_type="operations.warehouse_exception",
         domain="operations",
@@ -92,7 +93,7 @@ def realise(truth: WarehouseTruth) -> WorldDraft:
             ServiceGrant(service="ticketing", actor="clerk", tools=TICKETING_TOOLS),
         ),
         state=initial_state(truth, rng.choice(phrases.subject)),
-        rubric=state_rubric(truth, (plans.DOCKS,)),
+        rubric=state_rubric(truth, (plans.docks_path(truth.kind),)),
         budget=COMPACT_BUDGET,
         deliverables=(),
         frozen_time=truth.frozen_time,
@@ -106,7 +107,8 @@ def realise(truth: WarehouseTruth) -> WorldDraft:
 def _instruction(truth: WarehouseTruth, rng: random.Random, phrases: Phrases) -> str:
     ask = rng.choice(phrases.ask).format(o=truth.order_id, t=truth.ticket_id, customer=truth.customer, site=truth.site)
     asked = rng.choice(phrases.asked).format(asker=truth.asker, d=truth.asked_dock)
-    task = rng.choice(phrases.task).format(file=plans.DOCKS)
+    first, second = sorted((truth.kind, truth.other_kind))
+    task = rng.choice(phrases.task).format(a=plans.docks_path(first), b=plans.docks_path(second))
     return f"{ask} {asked} {task} Then resolve the ticket with only the name of the dock as resolution."
 
 

@@ -6,7 +6,10 @@ from journeyman.records.task import Plan, PlanStep, ToolCall
 from journeyman.worlds.scripts import call, embellish, plan, read, say
 from journeyman.worlds.types.warehouse_exception.truth import WarehouseTruth
 
-DOCKS = "docks.txt"
+
+def docks_path(kind: str) -> str:
+    """Path of the file that lists the docks of a kind."""
+    return f"{kind}.txt"
 
 
 def order(order_id: str) -> PlanStep:
@@ -48,13 +51,12 @@ def together(*steps: PlanStep) -> PlanStep:
 
 
 def reference(truth: WarehouseTruth) -> Plan:
-    """Full marks, no wasted word: six turns."""
+    """Full marks, no wasted word: a dock after the fit one is not asked about."""
     o, t, dock = truth.order_id, truth.ticket_id, truth.right_dock
     return plan(
         "reference",
         "reference",
-        together(order(o), read(DOCKS)),
-        capacity(*truth.candidates),
+        *look_up(truth),
         reserve(o, dock),
         reservations(o),
         resolve(t, dock),
@@ -62,10 +64,16 @@ def reference(truth: WarehouseTruth) -> Plan:
     )
 
 
+def look_up(truth: WarehouseTruth) -> tuple[PlanStep, ...]:
+    """The order, the docks of its kind, and their capacity one by one until one has room."""
+    asked = truth.candidates[: 1 + truth.candidates.index(truth.right_dock)]
+    return (order(truth.order_id), read(docks_path(truth.kind)), *(capacity(dock) for dock in asked))
+
+
 def negatives(truth: WarehouseTruth) -> tuple[Plan, ...]:
     """Each a concrete error; all strictly below the reference."""
     o, t, dock, wrong = truth.order_id, truth.ticket_id, truth.right_dock, truth.wrong_dock
-    look = (together(order(o), read(DOCKS)), capacity(*truth.candidates))
+    look = look_up(truth)
     other = truth.others[0]
     return (
         plan("no_op", "negative", say("There is nothing to do.")),
@@ -86,38 +94,27 @@ def demonstrations(truth: WarehouseTruth, rng: random.Random, count: int) -> tup
 
 def _demonstrate(truth: WarehouseTruth, rng: random.Random, name: str) -> Plan:
     o, t = truth.order_id, truth.ticket_id
-    looked_up, read_docks = rng.random() < 0.8, rng.random() < 0.85
-    steps: list[PlanStep] = []
-    if rng.random() < 0.3:
-        steps.append(ticket(t))
-    if looked_up and read_docks and rng.random() < 0.6:
-        steps.append(together(order(o), read(DOCKS)))
-    else:
-        steps += [order(o)] if looked_up else []
-        steps += [read(DOCKS)] if read_docks else []
-    fit = read_docks and rng.random() < 0.86
-    checked = rng.random() < 0.75
+    steps: list[PlanStep] = [ticket(t)] if rng.random() < 0.25 else []
+    steps += [order(o)] if rng.random() < 0.85 else []
+    fit = rng.random() < 0.74
+    steps += [read(docks_path(truth.kind if fit else truth.other_kind))] if rng.random() < 0.92 else []
+    checked = rng.random() < 0.78
     if not fit:
         dock = truth.wrong_dock
         steps += [capacity(dock)] if checked else []
-    elif checked:
-        dock = truth.right_dock
-        steps += _checks(truth, rng)
     else:
         dock = truth.right_dock
-        steps += [reserve(o, truth.full_dock)] if rng.random() < 0.5 else []
+        steps += _checks(truth) if checked else []
+        steps += [reserve(o, truth.full_dock)] if not checked and rng.random() < 0.5 else []
     steps += [reserve(o, dock), *_after_timeout(o, dock, rng)]
     if rng.random() < 0.88:
         steps.append(resolve(t, dock if rng.random() < 0.85 else rng.choice(("done", truth.asked_dock))))
     return embellish(rng, name, tuple(steps))
 
 
-def _checks(truth: WarehouseTruth, rng: random.Random) -> list[PlanStep]:
-    """Both candidates in one turn or two, or only the right one where it comes first."""
-    first, second = truth.candidates
-    if first == truth.right_dock and rng.random() < 0.3:
-        return [capacity(first)]
-    return [capacity(first, second)] if rng.random() < 0.6 else [capacity(first), capacity(second)]
+def _checks(truth: WarehouseTruth) -> list[PlanStep]:
+    """The candidates one by one until one has room."""
+    return [capacity(dock) for dock in truth.candidates[: 1 + truth.candidates.index(truth.right_dock)]]
 
 
 def _after_timeout(order_id: str, dock: str, rng: random.Random) -> list[PlanStep]:
