@@ -1,16 +1,19 @@
 """journeyman data: sealed episodes to training rows."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from journeyman.cli.display import next_step, table
-from journeyman.records.batch import DatasetManifest
+
+if TYPE_CHECKING:
+    from journeyman.records.batch import DatasetManifest
 
 PATH = click.Path(path_type=Path)
 
 
-def _shown(manifest: DatasetManifest, out: Path) -> None:
+def _shown(manifest: "DatasetManifest", out: Path) -> None:
     rows = [["rows", f"{manifest.rows:,}"], ["tokens", f"{manifest.tokens:,}"]]
     rows += [["trained tokens", f"{manifest.trained_tokens:,}"], ["groups", f"{manifest.groups:,}"]]
     rows += [[f"left out: {reason}", f"{count:,}"] for reason, count in sorted(manifest.excluded.items())]

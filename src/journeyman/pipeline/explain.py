@@ -4,11 +4,13 @@ Reads sealed bytes, grades and the learner's updates only; recomputes the advant
 """
 
 import json
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
 from journeyman.errors import UserError
 from journeyman.grading.episode import grade_path
+from journeyman.pipeline.state import TASK_SOURCES
 from journeyman.records.grade import Grade
 from journeyman.records.rubric import Criterion, Verdict
 from journeyman.records.sample import MemberUpdate, Update
@@ -176,12 +178,24 @@ def _why_untrained(
 
 
 def task_directory(job: Job, slug: str) -> Path:
-    """Where the job keeps the package of a task. Raises UserError."""
+    """Where the package of a task lies: in the job, or where the job took its tasks from. Raises UserError."""
     found = [p for p in (job.tasks / "release" / "tasks" / slug / "task.toml",) if p.exists()]
     found += sorted(job.tasks.glob(f"**/{slug}/task.toml"))
-    if not found:
-        raise UserError(f"no task {slug} below {job.tasks}")
-    return found[0].parent
+    if found:
+        return found[0].parent
+    for source in _sources(job):
+        for directory in (source, source / slug, source / "tasks" / slug):
+            if directory.name == slug and (directory / "task.toml").exists():
+                return directory
+    raise UserError(f"no task {slug} below {job.tasks}, nor where this job took its tasks from")
+
+
+def _sources(job: Job) -> list[Path]:
+    """Directories outside the job that its tasks came from."""
+    config = tomllib.loads(job.config.read_text()) if job.config.exists() else {}
+    release = config.get("tasks", {}).get("from_release")
+    given = [line.decode() for line in read_lines(job.ledger / TASK_SOURCES)]
+    return [Path(path) for path in (*given, *([release] if release else []))]
 
 
 def decode(policy: Path, ids: list[int]) -> str:

@@ -82,6 +82,10 @@ def _verdicts(found: Lineage) -> Iterator[str]:
         for file in found.sources[criterion.id]:
             about = f"{file.provenance}, as of {file.as_of}" if file.as_of else file.provenance
             yield f"         source: environment/workspace/{file.path} ({about}), sha256 {file.sha256[:16]}"
+        known = {file.path for file in found.sources[criterion.id]}
+        for place in criterion.evidence:
+            if place not in known:
+                yield f"         source: live service record {place}"
 
 
 def _gradient(found: Lineage) -> Iterator[str]:

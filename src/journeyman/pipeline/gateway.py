@@ -33,8 +33,10 @@ async def serve(policy: str, out: Path, host: str, port: int, episode: str, read
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     started = time.monotonic()
-    async with embedded_engine(Recipe(name=out.name), weights) as engine:
-        async with Gateway(engine, TemplateRenderer(weights), host=host, port=port) as gateway:
+    engine, renderer = embedded_engine(Recipe(name=out.name), weights), TemplateRenderer(weights)
+    Gateway(engine, renderer, host=host)  # a host that is not loopback is refused before a sampler starts
+    async with engine:
+        async with Gateway(engine, renderer, host=host, port=port) as gateway:
             slot = gateway.open(spec, directory, engine.identity.context_tokens or 131_072)
             ready(slot.url, slot.key)
             await stop.wait()

@@ -12,10 +12,11 @@ from journeyman.errors import UserError
 from journeyman.pipeline.admitting import package_dirs
 from journeyman.pipeline.attempts import counted, runner, seed_of
 from journeyman.pipeline.plans import PlanBook
-from journeyman.pipeline.state import SHIPPED_POLICY, Run
+from journeyman.pipeline.state import SHIPPED_POLICY, TASK_SOURCES, Run
 from journeyman.pipeline.workplace import embedded_engine, open_workplace, ready_task
 from journeyman.records.episode import EpisodeSpec, Sampling
 from journeyman.records.task import Plan
+from journeyman.store.atomic import append_line, read_lines
 from journeyman.store.lock import hold
 from journeyman.tasks.package import plans
 
@@ -86,6 +87,9 @@ async def rollout(run: Run, wish: Wish) -> list[Finished]:
     engine: Any = ScriptedEngine(book.answer) if scripted else embedded_engine(run.recipe, weights)
     lock = hold(run.job.ledger / "lock")
     try:
+        source = str(wish.tasks.resolve()).encode()
+        if source not in read_lines(run.job.ledger / TASK_SOURCES):
+            append_line(run.job.ledger / TASK_SOURCES, source)
         async with open_workplace(run.job, engine, weights, sandbox=run.recipe.options.sandbox) as opened:
             return await runner(run, opened.place).all(specs, counted(run, len(specs)))
     finally:

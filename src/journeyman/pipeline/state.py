@@ -13,6 +13,7 @@ from journeyman.records.base import canonical_json
 from journeyman.store.atomic import append_line, create_only
 from journeyman.store.layout import Job
 
+TASK_SOURCES = "task_sources.txt"  # in a job's ledger: directories outside the job that tasks were taken from
 SHIPPED_POLICY = Path(__file__).parents[1] / "engines" / "embedded" / "policy"
 
 
