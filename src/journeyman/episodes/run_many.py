@@ -4,13 +4,22 @@ An attempt that ends quarantined is restarted as the next try in a fresh environ
 """
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from journeyman.episodes.run_one import ReadyTask, Workplace, run_one
+from journeyman.errors import JourneymanError
 from journeyman.records.episode import EpisodeSpec
 from journeyman.records.outcome import Graded, Outcome, Quarantined
+from journeyman.store.seal import is_sealed
+
+GIVE_UP_AFTER = 16  # attempts in a row, beyond twice those in flight, that all failed on our side
+
+
+class KeepsFailing(JourneymanError):
+    """So many attempts in a row were quarantined that something of ours is broken."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +50,37 @@ class Runner:
 
     def __post_init__(self) -> None:
         self._free = asyncio.Semaphore(self.concurrency)
+        self._failed_in_a_row = 0
 
     async def attempt(self, spec: EpisodeSpec, ready: ReadyTask) -> Finished:
-        """One attempt to its end: graded, or quarantined after the last restart."""
-        for number in range(self.max_restarts + 1):
+        """One attempt to its end: graded, or quarantined after the last restart.
+
+        Tries that an earlier process sealed are read, not run, and are no restart of this one. Raises KeepsFailing.
+        """
+        restarts = 0
+        for number in itertools.count():
             this = spec.model_copy(update={"try_": number})
             async with self._free:
+                fresh = not is_sealed(self.place.job.episode_dir(this.key))
                 directory = await run_one(this, ready, self.place)
                 outcome = await self.grade(directory, ready)
-            finished = Finished(this, directory, outcome)
             if not isinstance(outcome, Quarantined):
+                self._failed_in_a_row = 0
                 break
-        return finished
+            restarts += fresh
+            if restarts > self.max_restarts:
+                self._gave_up(outcome)
+                break
+        return Finished(this, directory, outcome)
+
+    def _gave_up(self, outcome: Quarantined) -> None:
+        """Everybody failing is not bad luck: stop instead of spinning."""
+        self._failed_in_a_row += 1
+        if self._failed_in_a_row >= 2 * self.concurrency + GIVE_UP_AFTER:
+            raise KeepsFailing(
+                f"{self._failed_in_a_row} attempts in a row failed on our side, the last in the {outcome.layer} "
+                f"({outcome.cause}: {outcome.detail}): mend that, then go on with the same command and --resume"
+            )
 
     async def all(
         self,
