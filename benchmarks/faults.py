@@ -15,8 +15,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.episodes.faulty import MORE, SIX, Fault
-from tests.episodes.scene import baseline, members, scene
+from tests.episodes.scene import baseline, credit_of, members, scene
 
+from journeyman.episodes.run_many import Finished
 from journeyman.errors import JourneymanError
 from journeyman.pipeline.stages.making import Wanted, make_one
 from journeyman.pipeline.workplace import ready_task
@@ -45,7 +46,7 @@ class Row:
     def holds(self) -> bool:
         """Whether the fault stayed in its place."""
         named = self.layer == self.fault.layer and self.no_reward and self.sealed
-        return named and self.broken == self.siblings and self.restarted == self.calm
+        return named and abs(self.broken - self.siblings) < 1e-9 and self.restarted == self.calm
 
 
 async def measure(fault: Fault, root: Path, calm: float) -> Row:
@@ -67,10 +68,17 @@ async def measure(fault: Fault, root: Path, calm: float) -> Row:
         no_reward=quarantined and broken.reward is None and not graded,
         sealed=_sealed(broken.directory),
         siblings=baseline(siblings),
-        broken=baseline([broken, *siblings]),
+        broken=_learnt([broken, *siblings]),
         restarted=baseline(again),
         calm=calm,
     )
+
+
+def _learnt(group: list[Finished]) -> float:
+    """The baseline that the learner's credit subtracts: reward minus advantage, the same for every valid member."""
+    credit = credit_of(group)
+    found = {round(shaped.reward - advantage, 12) for _, shaped, advantage in credit.valid}
+    return found.pop() if len(found) == 1 else float("nan")
 
 
 def _sealed(directory: Path) -> bool:
