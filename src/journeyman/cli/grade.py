@@ -43,10 +43,10 @@ def grade(
       journeyman grade --harbor --tests TASK/tests --workspace workspace --out verifier
     """
     if harbor:
-        from journeyman.pipeline.harbor_verifier import verify
+        from journeyman.grading.harbor import grade_harbor
 
-        reward = finish(verify(tests, workspace, artifacts, out))
-        print(f"reward {reward:.4f} in {out / 'reward.json'}")
+        result = finish(grade_harbor(tests, workspace, artifacts, out))
+        print(f"raw {result.raw:g}, rewards {result.rewards}, written to {out / 'reward.json'}")
         return
     from journeyman.pipeline.grading_pass import grade_run
 

@@ -3,6 +3,7 @@
 Exactly one of `stop` (the policy's doing, graded) and `failure` (ours, quarantined, with the layer) is recorded.
 """
 
+import asyncio
 import shutil
 import time
 from collections.abc import Awaitable, Callable
@@ -138,7 +139,7 @@ async def run_one(spec: EpisodeSpec, ready: ReadyTask, place: Workplace) -> Path
         attempt.fail(failure)
     attempt.timing["total"] = time.monotonic() - started
     (directory / "episode.json").write_bytes(attempt.header().canonical())
-    seal(directory)
+    await asyncio.to_thread(seal, directory)  # it waits for the disk, and other attempts need not
     return directory
 
 
