@@ -38,6 +38,8 @@ def pdf_bytes(document: Document) -> bytes:
 def _block(page: Any, block: Any) -> None:
     page.set_text_color(20, 20, 20)
     if isinstance(block, Heading):
+        if page.get_y() > page.h - 45:  # a heading is never the last line of a page
+            page.add_page()
         page.ln(2.5)
         page.set_font(page.family, "B", 13 if block.level == 1 else 11)
         page.set_text_color(*page.ink)
