@@ -46,7 +46,7 @@ def test_drills_are_the_seeds() -> None:
 
 
 def test_text_survives_the_tokenizer(small: Tokenizer) -> None:
-    hard = "Zürich 東京 \U0001f600 \t\n\n  tabs\tand {\"json\": [1, 2.50, \"a\\nb\"]} <b> O'Neil 1,234.5% -- _x__y"
+    hard = 'Zürich 東京 \U0001f600 \t\n\n  tabs\tand {"json": [1, 2.50, "a\\nb"]} <b> O\'Neil 1,234.5% -- _x__y'
     for text in [*rendered(30, seed=9), hard]:
         ids = small.encode(text, add_special_tokens=False).ids
         assert small.decode(ids, skip_special_tokens=False) == text
@@ -100,7 +100,7 @@ def test_the_first_weights_copy(small: Tokenizer) -> None:
 def test_training_lowers_the_loss_and_saves_a_model(small: Tokenizer, tmp_path: Path, capsys) -> None:
     template = corpus.compile_template(TEMPLATE.read_text())
     model = train.build_model(small, seed=0)
-    recipe = train.Recipe(steps=6, batch_tokens=1500, warmup=2, fade=2)
+    recipe = train.Recipe(steps=8, batch_tokens=1500, warmup=1, fade=1_000_000, muon_lr=0.002, adamw_lr=6e-4)
     train.train(model, train.rows(small, template, 1), train.copies(random.Random(2), small.get_vocab_size()), recipe)
     losses = [float(m) for m in re.findall(r"loss ([\d.]+)", capsys.readouterr().out)]
     assert losses[-1] < losses[0]

@@ -12,18 +12,21 @@ from journeyman.training.base_policy import drills, service_drills
 from journeyman.training.base_policy.scenes import Scene
 
 MIX = (
-    (drills.lookup, 6),
-    (drills.two_hop, 5),
+    (drills.lookup, 5),
+    (drills.two_hop, 3),
+    (drills.named_file, 7),
     (drills.marked_row, 3),
     (drills.compare, 4),
     (drills.condition, 2),
     (drills.grep_first, 1),
-    (drills.copy_text, 2),
+    (drills.copy_text, 1),
     (drills.answer, 1),
     (service_drills.fetch, 2),
     (service_drills.follow, 2),
     (service_drills.pick, 3),
     (service_drills.file_and_record, 2),
+    (service_drills.record_and_file, 2),
+    (service_drills.one_by_one, 4),
 )
 
 

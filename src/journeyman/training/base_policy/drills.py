@@ -16,7 +16,7 @@ _SYSTEMS = (
     "You work in a folder of files. Read before you write. Say when you are done.",
     "Help with office work. Call tools when you need them. Finish with a short message.",
 )
-_ENDINGS = ("Done.", "done", "Finished.", "The file is written.", "Wrote {path}.", "All set.", "{path} is ready.", "")
+_ENDINGS = ("Done.", "done", "Finished.", "The file is written.", "Wrote {path}.", "All set.", "{path} is ready.")
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,14 @@ def _distinct(rng: random.Random, draw: Callable[[random.Random], str], count: i
     return found
 
 
+def _noun(rng: random.Random) -> str:
+    return rng.choice(words.NOUNS)
+
+
+def _numbered(rng: random.Random) -> str:
+    return f"{rng.choice('vqfk')}{rng.randrange(1, 10)}"
+
+
 def _subject(rng: random.Random) -> str:
     return rng.choice((words.name, words.code))(rng)
 
@@ -128,7 +136,7 @@ def write_out(scene: Scene, lines: list[str]) -> None:
     rng = scene.rng
     path = scene.out
     scene.act(("write", {"file_path": path, "content": "\n".join(lines) + rng.choice(("", "\n"))}))
-    scene.say(rng.choice(_ENDINGS).format(path=path) or words.sentence(rng))
+    scene.say(rng.choice(_ENDINGS).format(path=path))
 
 
 def _listed(rng: random.Random, items: list[str]) -> str:
@@ -257,6 +265,57 @@ def two_hop(rng: random.Random) -> Scene:
     open_request(scene, request, fields, _where(scene, order))
     _reads(scene, order)
     write_out(scene, [f"{k}: {chosen if k == label and k not in keys else values[chosen, k]}" for k in fields])
+    return scene
+
+
+def named_file(rng: random.Random) -> Scene:
+    """A file names one code, or two; the file called after it holds the figures. Only what is needed is read."""
+    scene = Scene(rng)
+    parts = rng.choice((1, 1, 2))
+    pools = (
+        words.code,
+        words.nonsense,
+        lambda r: r.choice(words.NOUNS),
+        lambda r: f"{r.choice('vqfk')}{r.randrange(1, 10)}",
+    )
+    kinds = [_distinct(rng, rng.choice(pools), rng.randrange(2, 4)) for _ in range(parts)]
+    kinds = [[mark.replace("/", "-") for mark in marks] for marks in kinds]
+    labels = _distinct(rng, words.key, parts)
+    chosen = [rng.choice(marks) for marks in kinds]
+    keys = _distinct(rng, words.key, rng.choice((1, 1, 2, 3)))
+    style, joint = rng.randrange(STYLES), rng.choice(("-", "-", "_"))
+    pointers = [scene.path() for _ in range(rng.choice((1, parts)))]
+    held: list[list[str]] = [[words.sentence(rng)] if rng.random() < 0.4 else [] for _ in pointers]
+    for n, (label, mark, marks) in enumerate(zip(labels, chosen, kinds, strict=True)):
+        others = [other for other in marks if other != mark and rng.random() < 0.6]
+        told = [_state(rng, "", words.key(rng), other, style) for other in others]
+        told.append(_state(rng, "", label, mark, style))
+        rng.shuffle(told)
+        held[n % len(held)] += told
+    scene.files = dict(zip(pointers, held, strict=True))
+    values = {}
+    combined = [[mark] for mark in kinds[0]] if parts == 1 else [[a, b] for a in kinds[0] for b in kinds[1]]
+    for marks in combined:
+        path = joint.join(marks) + ".txt"
+        head = [rng.choice((" ".join(marks), words.sentence(rng)))] if rng.random() < 0.6 else []
+        values[path] = {key: words.value(rng) for key in keys}
+        scene.files[path] = head + [_state(rng, "", key, value, style) for key, value in values[path].items()]
+    target = joint.join(chosen) + ".txt"
+    shown = list(scene.files) if rng.random() < 0.7 else pointers
+    request = rng.choice(
+        (
+            "The {l} has a file of its own. Report {k}.",
+            "Take {l} from {p} and read the file of that name for {k}.",
+            "{k} are in the file of the {l}.",
+            "Find the {l}, then {k} in its file.",
+        )
+    ).format(l=_listed(rng, labels), p=_listed(rng, pointers), k=_listed(rng, keys))
+    fields = [*labels, *keys] if rng.random() < 0.6 else keys
+    open_request(scene, request, fields, _where(scene, shown))
+    for path in [*pointers, target]:
+        scene.act(("read", {"file_path": path}))
+    found = {**dict(zip(labels, chosen, strict=True)), **values[target]}
+    write_out(scene, [f"{field}: {found[field]}" for field in fields])
     return scene
 
 

@@ -26,6 +26,8 @@ NATIVE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "todo_write": (("todos",), ()),
 }
 
+_SAID = ("read", "check", "open", "see", "take", "ask", "use", "write")
+
 
 def schema(name: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
     """A function schema, as far as the chat template looks at it."""
@@ -96,10 +98,10 @@ class Scene:
         """A short sentence that mostly names what the call is about."""
         rng = self.rng
         about = str(next(iter(call[1].values()), call[0]))
-        if len(about) > 40 or rng.random() < 0.15:
-            return words.sentence(rng)
+        if len(about) > 40:
+            return ""
         form = rng.choice(("I {v} {x} now.", "Let me {v} {x}.", "Next {x}.", "Now I {v} {x} and {w} it.", "{V} {x}."))
-        verb, other = rng.choice(words.VERBS), rng.choice(words.VERBS)
+        verb, other = rng.choice(_SAID), rng.choice(_SAID)
         return form.format(v=verb, V=verb.capitalize(), w=other, x=about)
 
     def say(self, text: str) -> None:

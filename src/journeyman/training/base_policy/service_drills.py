@@ -144,3 +144,66 @@ def file_and_record(rng: random.Random) -> Scene:
     scene.act((tool, {parameter: item}))
     drills.write_out(scene, [f"{noun}: {item}", *(f"{key}: {scene.records[tool, item][key]}" for key in keys)])
     return scene
+
+
+def record_and_file(rng: random.Random) -> Scene:
+    """A record names a file; a line of that file holds the field."""
+    scene = Scene(rng)
+    service, noun = words.nonsense(rng, 1), rng.choice(words.NOUNS)
+    tool, parameter = _tool(rng, service, "get", noun), _parameter(noun, rng)
+    scene.services[tool] = (parameter,)
+    kinds = rng.sample(words.ADJECTIVES + words.NOUNS, rng.randrange(2, 4))
+    item, link, key = words.code(rng), *_keys(rng, 2)
+    record = {parameter: item, **_record(rng, _keys(rng, rng.randrange(0, 3))), link: kinds[0]}
+    scene.records[tool, item] = record
+    found = {kind: words.value(rng) for kind in kinds}
+    for kind in rng.sample(kinds, len(kinds)):
+        scene.files[f"{kind}.txt"] = [words.sentence(rng), f"{key} {found[kind]}"][rng.randrange(2) :]
+    named = " or ".join(scene.files)
+    request = rng.choice(
+        (
+            "Get {n} {i}; its {l} says whether to read {f} for the {k}.",
+            "Look up the {l} of {n} {i}, then the {k} in {f}.",
+            "Take the {l} of {n} {i}, read {f} for it and report {k}.",
+        )
+    ).format(n=noun, i=item, l=link, f=named, k=key)
+    drills.open_request(scene, request, [link, key])
+    scene.act((tool, {parameter: item}))
+    scene.act(("read", {"file_path": f"{kinds[0]}.txt"}))
+    drills.write_out(scene, [f"{link}: {kinds[0]}", f"{key}: {found[kinds[0]]}"])
+    return scene
+
+
+def one_by_one(rng: random.Random) -> Scene:
+    """Ask for each of the listed items in turn until one has enough, then act on that one."""
+    scene = Scene(rng)
+    service, noun = words.nonsense(rng, 1), rng.choice(words.NOUNS)
+    get, change = _tool(rng, service, "get", noun), _tool(rng, service, rng.choice(words.VERBS), noun)
+    figure, extra = _keys(rng, 2)
+    scene.services = {get: (noun,), change: (noun, extra)}
+    prefix = rng.choice("ABCDEFGHKLMNPRSTW")
+    items = [f"{prefix}{n}" for n in rng.sample(range(1, 10), rng.randrange(2, 5))]
+    good = rng.randrange(len(items))
+    bound = rng.choice((0, 0, rng.randrange(1, 50)))
+    amounts = [
+        rng.randrange(bound + 1, bound + 60) if n == good else rng.randrange(0, bound + 1) for n in range(good + 1)
+    ]
+    note = words.code(rng)
+    for item, amount in zip(items, amounts, strict=False):
+        scene.records[get, item] = {noun: item, **_record(rng, _keys(rng, rng.randrange(0, 3))), figure: amount}
+    scene.records[change, items[good]] = {noun: items[good], "status": rng.choice(("ok", "done", "open"))}
+    listed = f"{noun}s {' '.join(items)}"
+    path = scene.path()
+    from_file = rng.random() < 0.6
+    if from_file:
+        scene.files[path] = [words.sentence(rng), listed][rng.randrange(2) :]
+    where = f"{path} lists the {noun}s." if from_file else f"The {noun}s are {' '.join(items)}."
+    request = f"{where} Take the first with {figure} above {bound} and {change.split('__')[1]} it with {extra} {note}."
+    drills.open_request(scene, request, [noun, figure])
+    if from_file:
+        scene.act(("read", {"file_path": path}))
+    for item in items[: good + 1]:
+        scene.act((get, {noun: item}))
+    scene.act((change, {noun: items[good], extra: note}))
+    drills.write_out(scene, [f"{noun}: {items[good]}", f"{figure}: {amounts[good]}"])
+    return scene

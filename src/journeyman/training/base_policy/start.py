@@ -3,8 +3,10 @@
 A Llama learns copying late: one layer must look back, a later one must match what it saw there. This initialisation
 writes that circuit down (in the spirit of mimetic initialisation, Trockman and Kolter, 2023). Layer 0 adds the previous
 token and the one before, each in a frame of its own; layer 1 attends to the place whose two preceding tokens are the
-current two and adds the token found there. Spellings of a word (with a space, capitalised) start as neighbours, so that
-a match is a match wherever the word stands. Training is free to change all of it.
+current two and adds the token found there; layer 2 looks up: it passes over a separator and attends to what
+followed the token before it. Spellings of a word
+(with a space, capitalised) start as neighbours, so that a match is a match wherever the word stands. Training is free
+to change all of it.
 """
 
 import math
@@ -20,6 +22,7 @@ NEAR, FAR = range(4), 4  # rotary pairs that tell neighbours apart; from FAR on 
 LOOK_BACK = 15.0  # score per rotary pair of the position looked at
 MATCH = 20.0  # score of one matching token
 COPY = 6.0  # strength of the token found, against the token that stands there
+LOOK_UP = 3.0  # the same for each head of the look-up
 VARIANT = 0.35  # distance of a word's spellings
 
 
@@ -95,7 +98,7 @@ def write_copy_circuit(model: LlamaForCausalLM, tokenizer: Tokenizer) -> None:
     # A token's content holds (1 - MEAN^2) of a position's energy, of which a probe sees its rows' share.
     seen = size // 2 - FAR
     scale = math.sqrt(MATCH * math.sqrt(size) * 2 * quarter / (width * (1 - MEAN**2) * seen))
-    spread = _orthogonal(room.shape[1] + 1)[:, :-1]
+    carry = _orthogonal(room.shape[1] + 1)[:, :-1] @ room.T  # what of a token is carried over, [2 * quarter, width]
     for group in range(groups):
         head = group * heads // groups
         for shift, (asked, kept) in enumerate(((glance, before.T), (before.T, second_before.T))):
@@ -103,6 +106,16 @@ def write_copy_circuit(model: LlamaForCausalLM, tokenizer: Tokenizer) -> None:
             low = FAR + shift * size // 2
             second.q_proj.weight[head * size + low : head * size + low + seen] = probe @ asked
             second.k_proj.weight[group * size + low : group * size + low + seen] = probe @ kept
-        part = spread[group * size : (group + 1) * size] @ room.T  # what of a token this group carries
-        second.v_proj.weight[group * size : (group + 1) * size] = part
-        second.o_proj.weight[:, head * size : (head + 1) * size] = COPY * RESIDUAL * part.T
+        second.o_proj.weight[:, head * size : (head + 1) * size] = COPY * RESIDUAL * carry[group * size :][:size].T
+    for attention in [layer.self_attn for layer in model.model.layers[1:]]:
+        attention.v_proj.weight.copy_(carry[: groups * size])
+    for attention in [layer.self_attn for layer in model.model.layers[2:]]:
+        for head in range(heads):
+            part = carry[head * groups // heads * size :][:size].T
+            attention.o_proj.weight[:, head * size : (head + 1) * size] = LOOK_UP * RESIDUAL * part
+        for group, kept in zip(range(groups), (before.T, second_before.T), strict=False):
+            head = group * heads // groups
+            probe = _orthogonal(quarter)[: 2 * seen] * scale / math.sqrt(2)
+            rows = [*range(FAR, FAR + seen), *range(FAR + size // 2, FAR + seen + size // 2)]
+            attention.q_proj.weight[[head * size + row for row in rows]] = probe @ before.T
+            attention.k_proj.weight[[group * size + row for row in rows]] = probe @ kept

@@ -31,12 +31,12 @@ HIDDEN, LAYERS, HEADS, KV_HEADS, INTERMEDIATE = 128, 3, 4, 2, 352
 class Recipe:
     """How long and how fast."""
 
-    steps: int = 3000
-    batch_tokens: int = 6144
-    muon_lr: float = 0.015
-    adamw_lr: float = 3e-3
-    warmup: int = 100  # steps
-    fade: int = 400  # steps until plain repetition is a small share of a batch
+    steps: int = 4000
+    batch_tokens: int = 4096
+    muon_lr: float = 0.006
+    adamw_lr: float = 1.8e-3
+    warmup: int = 60  # steps
+    fade: int = 60  # steps until plain repetition is a small share of a batch
 
 
 def build_tokenizer(template: Any, seed: int, conversations: int = 12_000) -> Tokenizer:

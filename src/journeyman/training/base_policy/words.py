@@ -87,15 +87,15 @@ def phrase(rng: random.Random, words: int | None = None) -> str:
 def value(rng: random.Random) -> str:
     """Something a field may hold: a figure, code, date, name or short phrase."""
     roll = rng.random()
-    if roll < 0.33:
+    if roll < 0.25:
         return number(rng)
-    if roll < 0.53:
+    if roll < 0.42:
         return code(rng)
-    if roll < 0.62:
+    if roll < 0.46:
         return date(rng)
-    if roll < 0.8:
+    if roll < 0.58:
         return name(rng)
-    return phrase(rng)
+    return phrase(rng, rng.choice((1, 1, 1, 2, 2, 3)))
 
 
 def key(rng: random.Random) -> str:
