@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from journeyman.training.base_policy import drills, words
+from journeyman.training.base_policy import posing, words
 from journeyman.training.base_policy.scenes import Scene
 
 
@@ -47,7 +47,7 @@ def fetch(rng: random.Random) -> Scene:
     request = rng.choice(
         ("Look up {n} {i} and report {w}.", "For {n} {i} we need {w}.", "Get {n} {i}; write its {w}.")
     ).format(n=noun, i=" and ".join(ids), w=wants)
-    drills.open_request(scene, request, asked)
+    posing.open_request(scene, request, asked)
     calls = [(tool, {parameter: item}) for item in ids]
     if rng.random() < 0.5:
         scene.act(*calls)
@@ -55,7 +55,7 @@ def fetch(rng: random.Random) -> Scene:
         for call in calls:
             scene.act(call)
     lines = [f"{key}: {scene.records[tool, item][key]}" for item in ids for key in asked]
-    drills.write_out(scene, lines)
+    posing.write_out(scene, lines)
     return scene
 
 
@@ -85,11 +85,11 @@ def follow(rng: random.Random) -> Scene:
             "{F} {i} names a {s}. Find the {d} of that {s} and {v} {f} {i} with it.",
         )
     ).format(f=first, F=first.capitalize(), s=second, i=item, v=verb, d=detail)
-    drills.open_request(scene, request, [first, second, detail])
+    posing.open_request(scene, request, [first, second, detail])
     scene.act((get_first, {f"{first}_id": item}))
     scene.act((get_second, {link: target}))
     scene.act((change, {f"{first}_id": item, detail: found}))
-    drills.write_out(scene, [f"{first}: {item}", f"{second}: {target}", f"{detail}: {found}"])
+    posing.write_out(scene, [f"{first}: {item}", f"{second}: {target}", f"{detail}: {found}"])
     return scene
 
 
@@ -119,11 +119,11 @@ def pick(rng: random.Random) -> Scene:
     request = f"List the {noun}s and take the {noun} {how}."
     if acts:
         request += f" Call {change} on it with note {note}."
-    drills.open_request(scene, request, [noun, figure_key])
+    posing.open_request(scene, request, [noun, figure_key])
     scene.act((listing, {}))
     if acts:
         scene.act((change, {"id": ids[best], "note": note}))
-    drills.write_out(scene, [f"{noun}: {ids[best]}", f"{figure_key}: {figures[best]}"])
+    posing.write_out(scene, [f"{noun}: {ids[best]}", f"{figure_key}: {figures[best]}"])
     return scene
 
 
@@ -139,10 +139,10 @@ def file_and_record(rng: random.Random) -> Scene:
     lines = [words.sentence(rng) for _ in range(rng.randrange(0, 4))]
     lines.insert(rng.randrange(len(lines) + 1), f"{noun}: {item}")
     scene.files[source] = lines
-    drills.open_request(scene, f"{source} names a {noun}. Look it up and report {', '.join(keys)}.", [noun, *keys])
+    posing.open_request(scene, f"{source} names a {noun}. Look it up and report {', '.join(keys)}.", [noun, *keys])
     scene.act(("read", {"file_path": source}))
     scene.act((tool, {parameter: item}))
-    drills.write_out(scene, [f"{noun}: {item}", *(f"{key}: {scene.records[tool, item][key]}" for key in keys)])
+    posing.write_out(scene, [f"{noun}: {item}", *(f"{key}: {scene.records[tool, item][key]}" for key in keys)])
     return scene
 
 
@@ -167,10 +167,10 @@ def record_and_file(rng: random.Random) -> Scene:
             "Take the {l} of {n} {i}, read {f} for it and report {k}.",
         )
     ).format(n=noun, i=item, l=link, f=named, k=key)
-    drills.open_request(scene, request, [link, key])
+    posing.open_request(scene, request, [link, key])
     scene.act((tool, {parameter: item}))
     scene.act(("read", {"file_path": f"{kinds[0]}.txt"}))
-    drills.write_out(scene, [f"{link}: {kinds[0]}", f"{key}: {found[kinds[0]]}"])
+    posing.write_out(scene, [f"{link}: {kinds[0]}", f"{key}: {found[kinds[0]]}"])
     return scene
 
 
@@ -199,11 +199,11 @@ def one_by_one(rng: random.Random) -> Scene:
         scene.files[path] = [words.sentence(rng), listed][rng.randrange(2) :]
     where = f"{path} lists the {noun}s." if from_file else f"The {noun}s are {' '.join(items)}."
     request = f"{where} Take the first with {figure} above {bound} and {change.split('__')[1]} it with {extra} {note}."
-    drills.open_request(scene, request, [noun, figure])
+    posing.open_request(scene, request, [noun, figure])
     if from_file:
         scene.act(("read", {"file_path": path}))
     for item in items[: good + 1]:
         scene.act((get, {noun: item}))
     scene.act((change, {noun: items[good], extra: note}))
-    drills.write_out(scene, [f"{noun}: {items[good]}", f"{figure}: {amounts[good]}"])
+    posing.write_out(scene, [f"{noun}: {items[good]}", f"{figure}: {amounts[good]}"])
     return scene
