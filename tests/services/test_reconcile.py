@@ -26,7 +26,7 @@ def story(faulty_grants: Any, state: Any) -> Story:
     for number, (tool, arguments) in enumerate(calls):
         world.call(tool, arguments, f"call_{number % 2}")  # call ids repeat, as models' do
         events.append(ToolEvent(call_id=f"call_{number % 2}", tool=tool, arguments=arguments))
-    events.append(ToolEvent(call_id="call_9", tool="wms__fly", valid=False))
+    events.append(ToolEvent(call_id="call_9", tool="wms__fly", valid=False, dispatched=False))
     return world.freeze().ledger, events
 
 

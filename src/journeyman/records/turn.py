@@ -25,6 +25,9 @@ class ToolEvent(Record):
     turn_id: str = ""
     tool: str
     arguments: dict[str, Any] = Field(default_factory=dict)
+    dispatched: bool = (
+        True  # False: the harness answered itself (malformed, unknown tool, or arguments that do not fit)
+    )
     valid: bool = True  # False: malformed call or unknown tool (counts as an invalid call)
     is_error: bool = False
     seconds: float = 0.0

@@ -16,8 +16,8 @@ def reconcile(
 ) -> tuple[str, ...]:
     """What does not agree, one line each; empty where everything does.
 
-    `dispatch` is the harness's log; its valid calls of service__tool with service in `services` must each have exactly
-    one entry under their call id, with the same tool and arguments, and in the same order. `inside_box` permits
+    `dispatch` is the harness's log; its dispatched calls of service__tool with service in `services` must each have
+    exactly one entry under their call id, with the same tool and arguments, and in the same order. `inside_box` permits
     entries without a call id (calls made over MCP, HTTP or CLI from inside the box, which no harness dispatched).
     """
     problems = [
@@ -34,7 +34,7 @@ def reconcile(
     last = -1
     for event in dispatch:
         service, _, tool = event.tool.partition("__")
-        if not event.valid or not tool or service not in services:
+        if not event.dispatched or not tool or service not in services:
             continue
         entries = waiting[event.call_id]
         if not entries:

@@ -57,9 +57,8 @@ class Toolbox:
         arguments, invalid = _arguments(call)
         if not invalid and call.name not in self.schemas:
             invalid = f"unknown tool {call.name!r}; available: {', '.join(self.schemas)}"
-        if invalid:
-            observation = Observation(f"error: {invalid}", True)
-        elif wrong := problem(self.schemas[call.name], arguments):
+        wrong = invalid or problem(self.schemas[call.name], arguments)
+        if wrong:
             observation = Observation(f"error: {wrong}", True)
         else:
             observation = await self.execute(call.name, arguments, call.id, seconds_left)
@@ -68,6 +67,7 @@ class Toolbox:
             turn_id=turn_id,
             tool=call.name,
             arguments=arguments,
+            dispatched=not wrong,
             valid=not invalid,
             is_error=observation.is_error,
             seconds=round(time.monotonic() - started, 6),
