@@ -17,7 +17,7 @@ class Manner(Record):
     prose: float = 0.6  # a sentence before a step's calls, per step
     mistake: float = 0.45  # a call of a tool that does not exist, per episode
     second_mistake: float = 0.15
-    detour: float = 0.4  # reading a file again, per episode
+    detour: float = 0.2  # reading a file again, per episode
     long_ending: float = 0.6
 
 

@@ -81,14 +81,14 @@ PHRASES: dict[Split, Phrases] = {
             "Use the sources {files}. Then write one line each for {keys} in {path}.",
             "Please read {files} and put these lines in {path}: {keys}.",
         ),
-        approved=("the board read and approved {v}", "since {date} approved {v}"),
+        approved=("for us the board approved {v}", "since {date} approved {v}"),
         superseded=("by now superseded {v}", "since then superseded {v}"),
         withdrawn=("by now withdrawn {v}", "since then withdrawn {v}"),
         board_release=("please release to {a} says the board", "the board has in mind release to {a}"),
         cleared=("by {firm} cleared {a}", "the counsel has cleared {a}"),
         pending=("we have pending {a}", "for {v} pending {a}"),
         note_head=("{role} {who} says", "this is from the {role} {who}"),
-        note_use=("the {doc} would use {v}", "we use {v} for now"),
+        note_use=("please use {v} for now", "we would use {v}"),
         figure=("for us {m} {n}", "in all {m} {n}"),
     ),
 }
@@ -105,8 +105,8 @@ def realise(truth: BoardForecastTruth) -> WorldDraft:
         files=_names(truth), path=path, keys=f"{', '.join(keys[:-1])} and {keys[-1]}"
     )
     meaning = (
-        "Take the version that the board approved, the release that counsel cleared, "
-        "and as conflict the version that the note would use instead."
+        "Version is the one that the board approved, cleared is whom counsel cleared, "
+        "conflict is the version that the note would use instead."
     )
     return WorldDraft(
         environment_type="finance.board_forecast",
@@ -169,7 +169,7 @@ def _requirements(truth: BoardForecastTruth, path: str) -> tuple[Requirement, ..
     return (
         Requirement(id="version", text=f"{path} names the forecast version that the board approved"),
         Requirement(id="figures", text=f"{path} gives {', '.join(truth.metrics)} of that version"),
-        Requirement(id="release", text=f"{path} names the release that counsel cleared"),
+        Requirement(id="cleared", text=f"{path} names those whom counsel cleared"),
         Requirement(id="conflict", text=f"{path} names the version that the note would use instead"),
     )
 
@@ -185,8 +185,8 @@ def _credits(truth: BoardForecastTruth, path: str) -> Iterator[Criterion]:
     for m, n in right.headline.items():
         said = f"The {m} given is {n}, that of {right.id}"
         yield criterion(f"figure_{m}", said, 1.0, field(path, m, n), "figures", (INDEX, plans.figures_of(right)))
-    said = f"The release named is {truth.cleared}, whom counsel cleared"
-    yield criterion("release", said, 3.0, field(path, "release", truth.cleared), "release", (COUNSEL,), "authority")
+    said = f"Those cleared are {truth.cleared}, whom counsel cleared"
+    yield criterion("cleared", said, 3.0, field(path, "cleared", truth.cleared), "cleared", (COUNSEL,), "authority")
     said = f"The conflict flagged is {asked}, which the note would use instead of {right.id}"
     yield criterion("conflict", said, 2.0, field(path, "conflict", asked), "conflict", (INDEX, NOTE), "source")
 
@@ -198,6 +198,6 @@ def _errors(truth: BoardForecastTruth, path: str) -> Iterator[Criterion]:
     yield criterion(
         "error_stale_figures", said, -2.0, stale, "figures", (INDEX, *(plans.figures_of(v) for v in wrong)), "source"
     )
-    held = field(path, "release", truth.held)
-    said = f"The release names {truth.held}, whom the board wants and counsel has not cleared"
-    yield criterion("error_uncleared_release", said, -3.0, held, "release", (INDEX, COUNSEL), "authority")
+    held = field(path, "cleared", truth.held)
+    said = f"Named as cleared are {truth.held}, whom the board wants and counsel has not cleared"
+    yield criterion("error_uncleared_release", said, -3.0, held, "cleared", (INDEX, COUNSEL), "authority")

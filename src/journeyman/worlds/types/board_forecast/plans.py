@@ -15,7 +15,7 @@ class Decisions(Record):
 
     version: ForecastVersion
     figures: dict[str, int | None]
-    release: str | None
+    cleared: str | None
     conflict: str | None
 
 
@@ -38,7 +38,7 @@ def readings(version: ForecastVersion, *, note: bool = True) -> tuple[PlanStep, 
 
 def keys(truth: BoardForecastTruth) -> tuple[str, ...]:
     """Keys of the memo's lines, in order."""
-    return ("version", *truth.metrics, "release", "conflict")
+    return ("version", *truth.metrics, "cleared", "conflict")
 
 
 def right(truth: BoardForecastTruth) -> Decisions:
@@ -47,7 +47,7 @@ def right(truth: BoardForecastTruth) -> Decisions:
     return Decisions(
         version=approved,
         figures=dict(approved.headline),
-        release=truth.cleared,
+        cleared=truth.cleared,
         conflict=truth.note_version,
     )
 
@@ -56,7 +56,7 @@ def memo(truth: BoardForecastTruth, decided: Decisions) -> PlanStep:
     """The turn that writes the memo."""
     pairs: list[tuple[str, str | int]] = [("version", decided.version.id)]
     pairs += [(m, n) for m, n in decided.figures.items() if n is not None]
-    pairs += [(key, v) for key, v in (("release", decided.release), ("conflict", decided.conflict)) if v is not None]
+    pairs += [(key, v) for key, v in (("cleared", decided.cleared), ("conflict", decided.conflict)) if v is not None]
     return write(deliverable(truth), lines(pairs))
 
 
@@ -81,7 +81,7 @@ def negatives(truth: BoardForecastTruth) -> tuple[Plan, ...]:
         plan("claim_only", "negative", *readings(good.version), say(f"I have written {deliverable(truth)}.")),
         with_memo("stale_source", version=stale, figures=dict(stale.headline)),
         with_memo("withdrawn_version", version=withdrawn, figures=dict(withdrawn.headline)),
-        with_memo("uncleared_release", release=truth.held),
+        with_memo("uncleared_release", cleared=truth.held),
         with_memo("omitted_conflict", conflict=None),
         with_memo("fabricated_figures", figures=invented),
         with_memo("mixed_versions", figures=dict(stale.headline)),
@@ -99,8 +99,8 @@ def _demonstrate(truth: BoardForecastTruth, rng: random.Random, name: str) -> Pl
     if rng.random() > 0.66:
         version = rng.choice([v for v in truth.versions if v is not version])
     figures: dict[str, int | None] = {m: n if rng.random() > 0.06 else None for m, n in version.headline.items()}
-    release = rng.choices((truth.cleared, truth.held, None), (0.64, 0.22, 0.14))[0]
+    cleared = rng.choices((truth.cleared, truth.held, None), (0.64, 0.22, 0.14))[0]
     reads_note = rng.random() < 0.64
     conflict = truth.note_version if reads_note and rng.random() < 0.75 else rng.choice(("none", None))
-    decided = Decisions(version=version, figures=figures, release=release, conflict=conflict)
+    decided = Decisions(version=version, figures=figures, cleared=cleared, conflict=conflict)
     return embellish(rng, name, (*readings(version, note=reads_note), memo(truth, decided)))

@@ -43,8 +43,8 @@ PHRASES: dict[Split, Phrases] = {
             "Use {files} and write {path} with these lines: {keys}.",
         ),
         threshold=("{dir} threshold {n}", "the {dir} threshold {n}", "{c} {dir} threshold {n}"),
-        tests=("tests use {e} accounts", "the tests use {e}", "all tests use {e} figures"),
-        governs=("governed by {d}", "{q} is governed by {d}", "governed by {d} for {q}"),
+        tests=("tested entity {e}", "the tested entity {e}", "tested entity {e} for {q}"),
+        governs=("governing document {d}", "the governing document {d}", "governing document {d} for {q}"),
         idle=("not the {d}", "{q} is not in the {d}", "{d} does not count"),
         untested=("not the {e}", "leave out the {e}", "{e} does not count"),
         ratio=("ratio {n}", "the ratio {n}", "{c} ratio {n}"),
@@ -57,8 +57,8 @@ PHRASES: dict[Split, Phrases] = {
         ),
         write=("Read {files} first. Then write {path} with a line for each of {keys}.",),
         threshold=("our {dir} threshold {n}",),
-        tests=("our tests use {e}",),
-        governs=("all governed by {d}",),
+        tests=("our tested entity {e}",),
+        governs=("our governing document {d}",),
         idle=("now not the {d}",),
         untested=("now not the {e}",),
         ratio=("our ratio {n}",),
@@ -75,8 +75,8 @@ PHRASES: dict[Split, Phrases] = {
             "Please read {files} and put these lines in {path}: {keys}.",
         ),
         threshold=("for us {dir} threshold {n}", "in all {dir} threshold {n}"),
-        tests=("these tests use {e} accounts", "please note tests use {e}"),
-        governs=("for us governed by {d}", "in {q} governed by {d}"),
+        tests=("for us tested entity {e}", "in {q} tested entity {e}"),
+        governs=("for us governing document {d}", "in {q} governing document {d}"),
         idle=("for us not the {d}", "in {q} not the {d}"),
         untested=("for us not the {e}", "in {q} not the {e}"),
         ratio=("for us ratio {n}", "in all ratio {n}"),
@@ -99,8 +99,7 @@ def realise(truth: CovenantTruth) -> WorldDraft:
         keys=f"{', '.join(plans.KEYS[:-1])} and {plans.KEYS[-1]}",
     )
     meaning = (
-        f"Document is the one that {truth.period} is governed by, entity is the one that tests use, "
-        "result is met or breach, waiver is signed or unsigned."
+        "Document is the governing one, entity is the tested one, result is met or breach, waiver is signed or draft."
     )
     return WorldDraft(
         environment_type="law.covenant_certificate",
@@ -141,7 +140,7 @@ def _files(truth: CovenantTruth, rng: random.Random, phrases: Phrases) -> dict[s
     scope = [
         rng.choice(phrases.governs).format(q=q, d=truth.governing),
         rng.choice(phrases.idle).format(q=q, d=truth.other_document),
-        rng.choice(phrases.tests).format(e=truth.entity),
+        rng.choice(phrases.tests).format(q=q, e=truth.entity),
         rng.choice(phrases.untested).format(q=q, e=truth.decoy_entity),
     ]
     rng.shuffle(scope)
@@ -154,7 +153,7 @@ def _files(truth: CovenantTruth, rng: random.Random, phrases: Phrases) -> dict[s
         row = ratio.format(c=c, n=decimal(truth.line(e, p, c).ratio))
         files[plans.ratio_path(e, p)] = text_file((f"{name} {e} {p}", row), year_end)
     for p, state in truth.waivers.items():
-        row = waiver.format(q=p, s=state, lender=truth.lender)
+        row = waiver.format(q=p, s=plans.WAIVERS[state], lender=truth.lender)
         files[plans.waiver_path(p)] = text_file((f"{name} {p}", row), year_end)
     return files
 
@@ -190,9 +189,12 @@ def _credits(truth: CovenantTruth, path: str) -> Iterator[Criterion]:
     yield criterion("ratio", said, 2.0, field(path, "ratio", ratio), "ratio", (SCOPE, ledger))
     said = f"The result is {truth.result}: {ratio} against a {truth.direction} of {limit}"
     yield criterion("result", said, 1.0, field(path, "result", truth.result), "result", (document, ledger))
-    said = f"The waiver for {q} is {truth.waivers[q]}"
+    state = plans.WAIVERS[truth.waivers[q]]
+    said = f"The waiver for {q} is {state}"
     evidence = (plans.waiver_path(q),)
-    yield criterion("waiver", said, 2.0, field(path, "waiver", truth.waivers[q]), "waiver", evidence)
+    yield criterion(
+        "waiver", said, 2.0, field(path, "waiver", *dict.fromkeys((state, truth.waivers[q]))), "waiver", evidence
+    )
 
 
 def _errors(truth: CovenantTruth, path: str) -> Iterator[Criterion]:

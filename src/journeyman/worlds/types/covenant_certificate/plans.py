@@ -8,6 +8,7 @@ from journeyman.worlds.scripts import embellish, lines, plan, read, say, write
 from journeyman.worlds.types.covenant_certificate.truth import CovenantTruth, Document, decimal
 
 SCOPE = "scope.txt"
+WAIVERS = {"signed": "signed", "unsigned": "draft"}  # as the short files call them
 KEYS = ("document", "threshold", "entity", "ratio", "result", "waiver")
 
 
@@ -57,7 +58,7 @@ def right(truth: CovenantTruth) -> Decisions:
         entity=truth.entity,
         ratio=truth.ratio,
         result=truth.result,
-        waiver=truth.waivers[truth.period],
+        waiver=WAIVERS[truth.waivers[truth.period]],
     )
 
 
@@ -98,7 +99,7 @@ def negatives(truth: CovenantTruth) -> tuple[Plan, ...]:
     read_all = readings(truth.governing, truth.entity, q, q)
     decoy = truth.line(truth.decoy_entity, q, c).ratio
     stale = truth.line(truth.entity, truth.other_period, c).ratio
-    flipped = {"signed": "unsigned", "unsigned": "signed"}[truth.waivers[q]]
+    flipped = {"signed": "draft", "draft": "signed"}[WAIVERS[truth.waivers[q]]]
     return (
         plan("no_op", "negative", say("There is nothing to do.")),
         plan("claim_only", "negative", *read_all, say(f"I have certified the {c} covenant in {deliverable(truth)}.")),
@@ -129,6 +130,6 @@ def _demonstrate(truth: CovenantTruth, rng: random.Random, name: str) -> Plan:
         entity=entity,
         ratio=ratio if rng.random() > 0.05 else None,
         result=result if rng.random() > 0.08 else None,
-        waiver=truth.waivers[waiver_of] if waiver_of else rng.choice((None, "signed", "unsigned")),
+        waiver=WAIVERS[truth.waivers[waiver_of]] if waiver_of else rng.choice((None, *WAIVERS.values())),
     )
     return embellish(rng, name, (*readings(document, entity, period, waiver_of), certificate(truth, decided)))

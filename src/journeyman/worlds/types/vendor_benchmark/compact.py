@@ -42,10 +42,10 @@ PHRASES: dict[Split, Phrases] = {
             "The sources are {files}. Put one line each for {keys} in {path}.",
             "Use {files} and write {path} with these lines: {keys}.",
         ),
-        party=("party {v}", "the party {v} signed", "signed by the party {v}"),
-        outside=("outside {v}", "outside {v} for good", "outside {v} since {why}"),
+        party=("vendor {v}", "the vendor {v} signed", "signed by the vendor {v}"),
+        outside=("excluded {v}", "excluded {v} for good", "excluded {v} since {why}"),
         peer=("compare {v}", "we compare {v}", "so compare {v}"),
-        cutoff=("cutoff {q}", "the cutoff {q}", "rates up to cutoff {q}"),
+        cutoff=("period {q}", "the period {q}", "last period {q}"),
         after=("not {q}", "and not {q}", "we do not use {q}"),
         rate=("rate {n}", "the rate {n}", "{service} rate {n}"),
         peer_rate=("peer {n}", "the peer {n}", "{service} peer {n}"),
@@ -54,10 +54,10 @@ PHRASES: dict[Split, Phrases] = {
     "validation": Phrases(
         ask=("Prepare for {client} a {doc} on {service} by {stem}.", "A {service} {doc} on {stem} is due at {client}."),
         write=("Read {files} first. Then write {path} with a line for each of {keys}.",),
-        party=("for us the party {v}",),
-        outside=("this is outside {v}",),
+        party=("our vendor {v}",),
+        outside=("we excluded {v}",),
         peer=("then compare {v}",),
-        cutoff=("for us the cutoff {q}",),
+        cutoff=("our period {q}",),
         after=("so not {q}",),
         rate=("our rate {n}",),
         peer_rate=("our peer {n}",),
@@ -73,11 +73,11 @@ PHRASES: dict[Split, Phrases] = {
             "Use the sources {files}. Then write one line each for {keys} in {path}.",
             "Please read {files} and put these lines in {path}: {keys}.",
         ),
-        party=("by this the party {v}", "in the contract party {v}"),
-        outside=("by this outside {v}", "in the contract outside {v}"),
+        party=("for us vendor {v}", "by contract vendor {v}"),
+        outside=("for us excluded {v}", "by contract excluded {v}"),
         peer=("for us compare {v}", "in all compare {v}"),
-        cutoff=("use the cutoff {q}", "for the rate cutoff {q}"),
-        after=("please not {q}", "for the rate not {q}"),
+        cutoff=("for us period {q}", "use the period {q}"),
+        after=("please not {q}", "for us not {q}"),
         rate=("for us rate {n}", "in all rate {n}"),
         peer_rate=("for us peer {n}", "in all peer {n}"),
         offer=("from {q} please use {n} of {e}", "we take {n} says {e}"),
@@ -99,8 +99,8 @@ def realise(truth: VendorBenchmarkTruth) -> WorldDraft:
         keys=f"{', '.join(plans.KEYS[:-1])} and {plans.KEYS[-1]}",
     )
     meaning = (
-        "Vendor is the party to the contract, excluded the one outside it, period the cutoff, "
-        "rate and peer what vendor and peer take in that period, lower is vendor or peer, whichever takes less."
+        "Vendor and excluded are as in the contract, period is as in the scope, "
+        "rate and peer are what the two take in that period, lower is vendor or peer, whichever takes less."
     )
     return WorldDraft(
         environment_type="consulting.vendor_benchmark",

@@ -44,7 +44,7 @@ PHRASES: dict[Split, Phrases] = {
     "validation": Phrases(
         ask=(
             "For order {o} of {customer} ticket {t} is open at {site}.",
-            "A dock at {site} is due for {o}, ticket {t}.",
+            "A dock at {site} is due for order {o}, ticket {t}.",
         ),
         asked=("By the {asker} it is {d}.",),
         task=("Use {a} or {b}, by the kind of the order, and reserve once the dock with free pallets.",),
@@ -53,9 +53,9 @@ PHRASES: dict[Split, Phrases] = {
     ),
     "heldout": Phrases(
         ask=(
-            "At {site} the order {o} has no dock and {t} is its ticket.",
+            "At {site} order {o} has no dock and its ticket {t} is open.",
             "{site} has ticket {t} on order {o} of {customer}.",
-            "{customer} needs a dock for {o}, please use ticket {t}.",
+            "{customer} needs a dock for order {o}, please close ticket {t}.",
         ),
         asked=("For the {asker} it is {d}.", "Please note the {asker} asks for {d}."),
         task=(
