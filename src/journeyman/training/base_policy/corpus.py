@@ -12,10 +12,10 @@ from journeyman.training.base_policy import drills, service_drills
 from journeyman.training.base_policy.scenes import Scene
 
 MIX = (
-    (drills.lookup, 5),
-    (drills.two_hop, 3),
+    (drills.lookup, 7),
+    (drills.two_hop, 2),
     (drills.named_file, 7),
-    (drills.marked_row, 3),
+    (drills.marked_row, 1),
     (drills.compare, 4),
     (drills.condition, 2),
     (drills.grep_first, 1),

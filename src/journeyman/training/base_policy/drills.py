@@ -26,10 +26,10 @@ from journeyman.training.base_policy.scenes import Scene
 def lookup(rng: random.Random) -> Scene:
     """Fields named by key (and subject), spread over several files."""
     scene = Scene(rng)
-    with_subject = rng.random() < 0.6
+    with_subject = rng.random() < 0.25
     facts = fill(scene, rng.choice((1, 2, 3, 3, 4)), with_subject)
     asked = rng.sample(facts, min(len(facts), rng.choice((1, 2, 3, 3, 4, 5))))
-    fields = [rng.choice((fact.key, words.key(rng), words.nonsense(rng))) for fact in asked]
+    fields = [fact.key if rng.random() < 0.92 else words.key(rng) for fact in asked]
     if len(set(fields)) < len(fields):
         fields = [f"{field} {n}" for n, field in enumerate(fields, 1)]
     wants = []

@@ -60,9 +60,14 @@ STYLES = len(_PLAIN) * len(_ABOUT)
 
 
 def statement(rng: random.Random, subject: str, key: str, value: str, style: int) -> str:
-    """One line that states a fact; a file keeps one style."""
+    """One line that states a fact; a file keeps one style. Words of no use may stand before it, rarely after it."""
     forms = _ABOUT if subject else _PLAIN
-    return forms[style % len(forms)].format(subject=subject, key=key, value=value)
+    line = forms[style % len(forms)].format(subject=subject, key=key, value=value)
+    if line[0] != "T" and rng.random() < 0.3:
+        line = " ".join(rng.choice(words.SMALL) for _ in range(rng.randrange(1, 4))) + " " + line
+    if line[-1] != "." and rng.random() < 0.1:
+        line += " " + " ".join(rng.choice(words.SMALL) for _ in range(rng.randrange(1, 4)))
+    return line
 
 
 def distinct(rng: random.Random, draw: Callable[[random.Random], str], count: int) -> list[str]:

@@ -101,9 +101,9 @@ def value(rng: random.Random) -> str:
 def key(rng: random.Random) -> str:
     """A field name: one or two everyday words, now and then a nonsense word, with a space or underscore."""
     roll = rng.random()
-    if roll < 0.2:
+    if roll < 0.08:
         return nonsense(rng)
-    if roll < 0.5:
+    if roll < 0.6:
         return rng.choice(NOUNS)
     joint = rng.choice((" ", "_"))
     return rng.choice(ADJECTIVES + NOUNS) + joint + rng.choice(NOUNS)
