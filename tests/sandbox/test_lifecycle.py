@@ -93,8 +93,21 @@ async def test_a_killed_box_is_a_sandbox_failure(bubblewrap: BubblewrapProvider,
     assert failure.value.cause == "box_lost"
     with pytest.raises(SandboxFailure):
         await bash(box, "true")
-    await box.kill_agent()
+    with pytest.raises(SandboxFailure, match="box_lost"):
+        await box.kill_agent()
     assert (await box.collect()).written == {}
+    await box.close()
+
+
+async def test_a_box_that_dies_after_its_last_call_is_noticed_before_its_files_are_taken(
+    bubblewrap: BubblewrapProvider, workspace: Path
+) -> None:
+    box = await bubblewrap.start(SandboxSpec(workspace=(workspace,)))
+    await bash(box, "echo half > report.md")
+    os.kill(box.started.pid, signal.SIGKILL)
+    await asyncio.wait({box.started.exit}, timeout=10.0)
+    with pytest.raises(SandboxFailure, match="box_lost"):
+        await box.kill_agent()
     await box.close()
 
 

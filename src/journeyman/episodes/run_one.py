@@ -223,6 +223,11 @@ async def _finalise(attempt: _Attempt, slot: Slot, box: Sandbox | None, world: S
         if box is not None:
             with boundary("sandbox"):
                 await box.kill_agent()
+    except Failure as failure:
+        attempt.fail(failure)
+    try:
+        if box is not None:
+            with boundary("sandbox"):
                 _write_changes(attempt.directory, await box.collect())
     except Failure as failure:
         attempt.fail(failure)

@@ -58,7 +58,10 @@ class Sandbox(Protocol):
         ...
 
     async def kill_agent(self) -> None:
-        """Kill every process in the box but the executor; nothing the policy started runs after this."""
+        """Kill every process in the box but the executor; nothing the policy started runs after this.
+
+        Raises SandboxFailure where the box died before it was asked to.
+        """
         ...
 
     async def collect(self) -> WorkspaceChange:

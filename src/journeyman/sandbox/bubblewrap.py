@@ -62,7 +62,7 @@ class BubblewrapBox:
         self.cpu_seconds = 0.0  # of every process of the box, known after `close`
         self._executor: Started | None = None  # the one that replaced the box's first
         self._provider = provider
-        self._closed = False
+        self._closed = self._ended = False
 
     async def call(self, op: str, args: dict[str, Any], timeout_seconds: float = 120.0) -> dict[str, Any]:
         """One executor operation; what the policy got wrong is {"error": ...}. Raises SandboxFailure.
@@ -99,12 +99,22 @@ class BubblewrapBox:
         return f"(exit {ended.code}) {ended.errors.strip()[-400:]}"
 
     async def kill_agent(self) -> None:
-        """Kill every process in the box but the executor; where that fails, end the box itself."""
+        """Kill every process in the box but the executor; where that fails, end the box itself.
+
+        Raises SandboxFailure where the box had died on its own: what its agent left may be half written.
+        """
         try:
             reply = await self.call("kill_all", {}, KILL_SECONDS)
-        except SandboxFailure:
+        except SandboxFailure as failure:
+            if failure.cause == "box_lost" and not self._ended:
+                raise
             reply = {"error": "lost"}
+        if self._ended:
+            return
+        if self.started.exit.done():
+            raise SandboxFailure("box_lost", f"the box died while its agent ran {self._last_words()}".strip())
         if "error" in reply:
+            self._ended = True
             await self._provider.kill(self)
 
     async def collect(self) -> WorkspaceChange:
