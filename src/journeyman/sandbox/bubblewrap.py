@@ -268,7 +268,8 @@ class BubblewrapProvider:
             self._clear(box.directory, box.identity.uid, box.limits)
         else:  # what may still run keeps its uid and its limits to itself
             self._clear(box.directory, -1, None)
-        self._reach.trim({layer for other in self._boxes for layer in other.layers})
+        if self._reach.full():
+            self._reach.trim({layer for other in self._boxes for layer in other.layers})
 
     def _clear(self, directory: Path, uid: int, limits: BoxLimits | None) -> None:
         if limits is not None:

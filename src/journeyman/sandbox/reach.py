@@ -79,15 +79,19 @@ class Reach:
         self._bytes += size
         return copy
 
+    def full(self) -> bool:
+        """Whether there are more copies than the bounds allow."""
+        return len(self._layers) > CACHED_LAYERS or self._bytes > CACHED_BYTES
+
     def trim(self, in_use: set[Path]) -> None:
         """Drop the least recently used copies beyond the bounds, never one a running box needs."""
-        for key, (copy, size) in list(self._layers.items()):
-            if len(self._layers) <= CACHED_LAYERS and self._bytes <= CACHED_BYTES:
+        unused = ((key, kept) for key, kept in list(self._layers.items()) if kept[0] not in in_use)
+        for key, (copy, size) in unused:
+            if not self.full():
                 return
-            if copy not in in_use:
-                del self._layers[key]
-                self._bytes -= size
-                shutil.rmtree(copy)
+            del self._layers[key]
+            self._bytes -= size
+            shutil.rmtree(copy)
 
     def socket(self, path: Path, box: Path, ids: tuple[int, int] | None) -> Path:
         """A socket a box may connect to: a second name for it in the box's own directory, owned by the box's uid."""

@@ -6,6 +6,7 @@ merged tool results and generation prompts come from the template itself (K-02, 
 
 import hashlib
 import json
+import marshal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -61,7 +62,7 @@ class TemplateRenderer:
         self._names = {k: text for k in ("bos_token", "eos_token", "pad_token") if (text := _token_text(config.get(k)))}
         self._stops = _stop_texts(directory, self._names, self.encoder)
         self.stop_token_ids = tuple(self.encoder.token_id(text) for text in self._stops)
-        self._tools: dict[str, _Tools] = {}
+        self._tools: dict[bytes, _Tools] = {}
         self._latest: tuple[Any, _Tools] | None = None  # the schemas object asked with last, and what is known of it
         self._reasons = _THINK in self.template_source or _UNTHINK in self.template_source
         self._end, self._prompt = self._learn()
@@ -191,7 +192,7 @@ class TemplateRenderer:
         """What is known of these schemas, remembered by content (and at once for the same object)."""
         if self._latest is not None and self._latest[0] is tools:
             return self._latest[1]
-        key = json.dumps(tools)
+        key = marshal.dumps(tools, 2)  # order kept and no references: the same content has the same bytes
         if key not in self._tools:
             if len(self._tools) >= 64:
                 self._tools.clear()
