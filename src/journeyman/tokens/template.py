@@ -192,7 +192,7 @@ class TemplateRenderer:
         """What is known of these schemas, remembered by content (and at once for the same object)."""
         if self._latest is not None and self._latest[0] is tools:
             return self._latest[1]
-        key = marshal.dumps(tools, 2)  # order kept and no references: the same content has the same bytes
+        key = marshal.dumps(list(tools), 2)  # order kept and no references: the same content has the same bytes
         if key not in self._tools:
             if len(self._tools) >= 64:
                 self._tools.clear()
