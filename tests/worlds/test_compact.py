@@ -204,7 +204,7 @@ def test_plans_use_public_tools_only(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_demonstrations_are_right_about_half_of_the_time_and_show_everything(name: str) -> None:
+def test_demonstrations_are_imperfect_and_show_everything(name: str) -> None:
     rewards, met, possible, invalid, turns, count = 0.0, Counter[str](), Counter[str](), 0, 0, 0
     reference_turns = 0
     for draft in drafts(name, seeds=range(60)):
@@ -218,7 +218,7 @@ def test_demonstrations_are_right_about_half_of_the_time_and_show_everything(nam
             for criterion in draft.rubric.criteria:
                 possible[criterion.id] += 1
                 met[criterion.id] += done.met[criterion.id]
-    assert 0.42 <= rewards / count <= 0.58
+    assert 0.28 <= rewards / count <= 0.6
     assert 0.3 <= invalid / count <= 0.9
     assert turns / count > reference_turns / 60
     credit = [i for i in possible if not i.startswith("error_")]

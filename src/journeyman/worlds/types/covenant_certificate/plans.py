@@ -118,8 +118,8 @@ def demonstrations(truth: CovenantTruth, rng: random.Random, count: int) -> tupl
 
 
 def _demonstrate(truth: CovenantTruth, rng: random.Random, name: str) -> Plan:
-    document = truth.governing if rng.random() < 0.62 else truth.other_document
-    entity = truth.entity if rng.random() < 0.68 else truth.decoy_entity
+    document = truth.governing if rng.random() < 0.45 else truth.other_document
+    entity = truth.entity if rng.random() < 0.55 else truth.decoy_entity
     period = truth.period if rng.random() < 0.9 else truth.other_period
     threshold, ratio = truth.thresholds[document], truth.line(entity, period, truth.covenant).ratio
     waiver_of = rng.choices((truth.period, truth.other_period, None), (0.6, 0.15, 0.25))[0]

@@ -100,7 +100,7 @@ def demonstrations(truth: VendorBenchmarkTruth, rng: random.Random, count: int) 
 def _demonstrate(truth: VendorBenchmarkTruth, rng: random.Random, name: str) -> Plan:
     knows = rng.random() < 0.72
     vendor, other = (truth.vendor, truth.lookalike) if knows else (truth.lookalike, truth.vendor)
-    period = truth.cutoff if rng.random() < 0.72 else truth.after
+    period = truth.cutoff if rng.random() < 0.42 else truth.after
     rate, peer = truth.rate_of(vendor, period), truth.rate_of(truth.peer, period)
     lower = "vendor" if rate < peer else "peer"
     if rng.random() < 0.2:
