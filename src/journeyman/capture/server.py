@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from journeyman.capture.admin import Admin
 from journeyman.capture.call import Call
 from journeyman.capture.dialects.base import Dialect, Refusal
 from journeyman.capture.dialects.chat import ChatDialect
@@ -47,8 +48,10 @@ class Gateway:
         heartbeat_seconds: float = 10.0,
         linger_seconds: float = 30.0,
         engine_seconds: float = 1800.0,
+        admin_root: Path | None = None,
     ) -> None:
         """`socket_dir`: listen on its gateway.sock. `host`: listen on TCP too (the default where there is no socket).
+        `admin_root`: a job's directory; episodes in it may be opened by HTTP, under `admin.key`.
 
         Raises UserError for a host that is not loopback.
         """
@@ -68,6 +71,7 @@ class Gateway:
         self._slots: dict[str, Slot] = {}
         self._runner: web.AppRunner | None = None
         self._dialects: tuple[Dialect, ...] = (ChatDialect(),)
+        self.admin = Admin(admin_root, engine, self.open) if admin_root is not None else None
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=self._max_body_bytes)
@@ -76,6 +80,8 @@ class Gateway:
                 app.router.add_post(path, self._handler(dialect))
         for path in ("/v1/models", "/models"):
             app.router.add_get(path, self._models)
+        if self.admin is not None:
+            self.admin.add_routes(app)
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
         await self._runner.setup()
         if self.host:
