@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from journeyman.engines.routes import ExpertShape, Routes
 from journeyman.records.base import Record
 from journeyman.records.episode import Sampling
 
@@ -18,6 +19,8 @@ class EngineIdentity(Record):
     tokenizer_digest: str = ""
     context_tokens: int = 0
     needs_messages: bool = False  # answers from canonical messages; the gateway then fills SampleRequest.messages
+    grammar: bool = False  # honours SampleRequest.json_schema
+    experts: ExpertShape | None = None  # reports routed experts of this shape; None: does not
 
 
 class SampleRequest(Record):
@@ -32,6 +35,9 @@ class SampleRequest(Record):
     seed: int | None = None
     messages: tuple[dict[str, Any], ...] = ()  # canonical history, for engines that answer in messages (scripted)
     tools: tuple[dict[str, Any], ...] = ()
+    incremental: bool = False  # somebody watches: chunks as they are sampled. False: one chunk at the end will do
+    json_schema: dict[str, Any] | None = None  # the turn must be JSON of this schema; None: free text
+    routes_from: int | None = None  # first absolute position whose routed experts are wanted; None: not wanted
 
 
 class SampleChunk(Record):
@@ -44,6 +50,7 @@ class SampleChunk(Record):
     message: dict[str, Any] | None = (
         None  # engines that answer in messages: ids empty, the gateway tokenises, source=scripted
     )
+    routes: Routes | None = None  # with the last chunk, where they were asked for
 
 
 class Engine(Protocol):

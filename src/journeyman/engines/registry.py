@@ -7,6 +7,7 @@ from journeyman.errors import UserError
 
 ENGINES: dict[str, str] = {
     "embedded": "journeyman.engines.embedded.client:EmbeddedEngine",
+    "sglang": "journeyman.engines.sglang:SGLangEngine",
     "scripted": "journeyman.engines.scripted:ScriptedEngine",
     "seeded": "journeyman.engines.scripted:SeededEngine",
 }
