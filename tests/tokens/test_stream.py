@@ -34,8 +34,28 @@ def test_shown_prose_is_a_prefix_of_the_finished_message(
     renderer = renderers[family]
     ids = [*renderer.encoder.encode(renderer.encoder.escape(text)), renderer.stop_token_ids[0]]
     stream = renderer.stream()
-    shown = "".join(stream.push(ids[i : i + sizes]) for i in range(0, len(ids), sizes))
-    assert renderer.parse(ids, ()).message["content"].startswith(shown)
+    shown, thought, late = "", "", ""
+    for i in range(0, len(ids), sizes):
+        prose = stream.push(ids[i : i + sizes])
+        late += stream.reasoning() if shown else ""
+        thought += stream.reasoning()
+        shown += prose
+    message = renderer.parse(ids, ()).message
+    assert message["content"].startswith(shown)
+    assert message.get("reasoning", "").startswith(thought)
+    assert not late
+    assert not shown or thought == message.get("reasoning", "")
+
+
+def test_reasoning_is_shown_as_it_comes(renderers: dict[str, TemplateRenderer]) -> None:
+    renderer = renderers["thinking"]
+    stream = renderer.stream()
+    thoughts = []
+    for token in renderer.encoder.encode("<think>\nhello the report\n</think>\n\nyes"):
+        stream.push([token])
+        thoughts.append(stream.reasoning())
+    assert sum(bool(thought) for thought in thoughts) > 1
+    assert "".join(thoughts) == "hello the report"
 
 
 def test_plain_prose_is_shown_as_it_comes(renderer: TemplateRenderer) -> None:

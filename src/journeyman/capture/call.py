@@ -2,9 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from typing import Literal, NamedTuple
 
 from journeyman.capture.dialects.base import Reply
 from journeyman.errors import EngineFailure, Failure
+
+
+class Shown(NamedTuple):
+    """A piece of a turn that became certain while it was sampled."""
+
+    kind: Literal["reasoning", "prose"]
+    text: str
 
 
 class Call:
@@ -22,8 +30,10 @@ class Call:
         self.failure: Failure | None = None
         self.clients = 0
         self.delivered = False  # a client was sent the whole reply
+        self.prompt_tokens = 0
+        self.cached_tokens = 0  # of the prompt, reused from the lineage
         self._on_orphan = on_orphan
-        self._prose: list[str] = []
+        self._shown: list[Shown] = []
         self._news: asyncio.Event | None = None
 
     @property
@@ -57,24 +67,26 @@ class Call:
             raise self.failure or EngineFailure("aborted", f"turn {self.turn_id} was cancelled")
         return self.reply
 
-    def show(self, text: str) -> None:
-        """Prose that became certain."""
-        if text:
-            self._prose.append(text)
-            if self._news is not None:
-                self._news.set()
+    def show(self, reasoning: str, prose: str) -> None:
+        """What became certain; either may be empty."""
+        if reasoning:
+            self._shown.append(Shown("reasoning", reasoning))
+        if prose:
+            self._shown.append(Shown("prose", prose))
+        if (reasoning or prose) and self._news is not None:
+            self._news.set()
 
-    async def follow(self, heartbeat_seconds: float) -> AsyncIterator[str | None]:
-        """Prose as it comes, from the beginning; None whenever nothing came for so long. Ends with the task."""
+    async def follow(self, heartbeat_seconds: float) -> AsyncIterator[Shown | None]:
+        """Pieces as they come, from the beginning; None whenever nothing came for so long. Ends with the task."""
         news = self._news = self._news or asyncio.Event()
         task, at = self.task, 0
         assert task is not None
         task.add_done_callback(lambda _: news.set())
         while True:
             news.clear()
-            while at < len(self._prose):
+            while at < len(self._shown):
                 at += 1
-                yield self._prose[at - 1]
+                yield self._shown[at - 1]
             if task.done():
                 return
             try:

@@ -48,7 +48,7 @@ class Draw:
         engine: Engine,
         request: SampleRequest,
         stream: Stream | None,
-        show: Callable[[str], None],
+        show: Callable[[str, str], None],
         timeout_seconds: float,
     ) -> None:
         """Read the engine to its end. Raises EngineFailure; cancelling closes the engine's iteration."""
@@ -63,7 +63,8 @@ class Draw:
                         self.finish = chunk.finish_reason or self.finish
                         self.message = chunk.message or self.message
                         if stream is not None:
-                            show(stream.push(chunk.ids))
+                            prose = stream.push(chunk.ids)
+                            show(stream.reasoning(), prose)
         finally:
             if (end := getattr(chunks, "aclose", None)) is not None:
                 await end()

@@ -15,8 +15,9 @@ from aiohttp import web
 
 from journeyman.capture.admin import Admin
 from journeyman.capture.call import Call
-from journeyman.capture.dialects.base import Dialect, Refusal
+from journeyman.capture.dialects.base import Dialect, Events, Refusal
 from journeyman.capture.dialects.chat import ChatDialect
+from journeyman.capture.dialects.parameters import check_engine
 from journeyman.capture.recorder import Recorder
 from journeyman.capture.segments import Declared
 from journeyman.capture.slot import Ask, Slot, Terms
@@ -130,7 +131,9 @@ class Gateway:
 
     def _slot(self, request: web.Request) -> Slot:
         scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-        slot = self._slots.get(key.strip()) if scheme.lower() == "bearer" else None
+        if scheme.lower() != "bearer":
+            key = request.headers.get("x-api-key", "")  # as Anthropic's clients send it
+        slot = self._slots.get(key.strip())
         if slot is None:
             raise Refusal(
                 401, "invalid_api_key", "no open episode has this key: send the episode's own as a bearer token"
@@ -167,13 +170,14 @@ class Gateway:
         except (ConnectionResetError, web.RequestPayloadError):
             raise asyncio.CancelledError from None  # the client went away in mid-sentence: nobody is there to answer
         asked = dialect.parse(body, slot.spec.sampling)
+        check_engine(asked, self.engine.identity)
         call = await slot.begin(asked, ask, dialect.canonical)
         call.clients += 1
         try:
             if asked.stream:
-                return await self._stream(dialect, call, request, asked.stream_usage)
+                return await self._stream(dialect.events(asked, call.turn_id, self.engine.identity), call, request)
             reply = await call.finished()
-            response = _json_response(dialect.reply(reply, self.engine.identity))
+            response = _json_response(dialect.reply(asked, reply, self.engine.identity))
             await response.prepare(request)
             await response.write_eof()
             call.delivered = call.delivered or _connected(request)
@@ -183,27 +187,26 @@ class Gateway:
         finally:
             slot.leave(call)
 
-    async def _stream(self, dialect: Dialect, call: Call, request: web.Request, usage: bool) -> web.StreamResponse:
+    async def _stream(self, events: Events, call: Call, request: web.Request) -> web.StreamResponse:
         """Server-sent events, as the engine samples; an error after the start ends the stream in-band."""
-        engine = self.engine.identity
         response = web.StreamResponse(
             headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
         )
         await response.prepare(request)
-        await response.write(b"".join(dialect.opening(call.turn_id, engine)))
-        shown = 0
-        async for text in call.follow(self._heartbeat):
-            if text is None:
-                await response.write(b": waiting\n\n")
+        await response.write(events.opening(call.prompt_tokens, call.cached_tokens))
+        async for piece in call.follow(self._heartbeat):
+            if piece is None:
+                await response.write(events.waiting())
+            elif piece.kind == "reasoning":
+                await response.write(events.reasoning(piece.text))
             else:
-                shown += len(text)
-                await response.write(dialect.delta(call.turn_id, text, engine))
+                await response.write(events.prose(piece.text))
         try:
             reply = await call.finished()
         except Failure as failure:
-            await response.write(b"".join(dialect.late_error(f"{failure.layer}.{failure.cause}", str(failure))))
+            await response.write(events.broken(f"{failure.layer}.{failure.cause}", str(failure)))
         else:
-            await response.write(b"".join(dialect.ending(reply, shown, usage, engine)))
+            await response.write(events.ending(reply))
             call.delivered = call.delivered or _connected(request)
         await response.write_eof()
         return response

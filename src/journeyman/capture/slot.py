@@ -99,6 +99,8 @@ class Slot:
         call = Call(
             ask.turn_id or f"~{self._unnamed}", ask.run, bool(ask.turn_id), ask.fingerprint, self._recorder.orphan
         )
+        call.prompt_tokens = len(placement.prompt)
+        call.cached_tokens = len(placement.prompt) - len(placement.context)
         if ask.turn_id:
             self._named[ask.turn_id] = call
         else:
@@ -179,6 +181,8 @@ class Slot:
             seed=_seed(self.spec, run) if request.seed is None else request.seed,
             messages=messages,
             tools=tuple(lineage.tools),
+            incremental=request.stream,
+            json_schema=request.structure.json_schema if request.structure else None,
         )
 
     def _name(self, lineage: Lineage) -> str:

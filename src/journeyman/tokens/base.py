@@ -25,6 +25,10 @@ class Stream(Protocol):
         """Prose that became certain with these ids; concatenated, a prefix of the finished message's content."""
         ...
 
+    def reasoning(self) -> str:
+        """Reasoning that became certain since it was last asked for; all of it is known before the first prose."""
+        ...
+
 
 class Renderer(Protocol):
     """A tokenizer plus its chat template."""

@@ -35,8 +35,11 @@ class TextStream:
         self._decoder = DecodeStream(skip_special_tokens=False)
         self._buffer = ""  # decoded, not yet released
         self._thinking = opened
+        self._begun = False  # the tag that opens reasoning was read, or cannot come any more
         self._called = False
         self._started = False  # something visible was released
+        self._thought = ""  # reasoning not yet asked for
+        self._reasoned = False  # some reasoning was released
 
     def push(self, ids: Sequence[int]) -> str:
         """Prose that became certain with these ids."""
@@ -44,6 +47,11 @@ class TextStream:
             if token not in self._stops and (text := self._decoder.step(self._tokenizer, token)):
                 self._buffer += text
         return "" if self._called else self._release()
+
+    def reasoning(self) -> str:
+        """Reasoning that became certain since it was last asked for."""
+        text, self._thought = self._thought, ""
+        return text
 
     def _release(self) -> str:
         if self._hidden and not self._started and not self._leave_reasoning():
@@ -63,17 +71,28 @@ class TextStream:
         return shown
 
     def _leave_reasoning(self) -> bool:
-        """Drop reasoning from the buffer's front; False while it is not over (or might yet begin)."""
+        """Take reasoning from the buffer's front; False while it is not over (or might yet begin)."""
         assert self._hidden is not None
         opening, ending = self._hidden
-        text = self._buffer.lstrip()
-        if not self._thinking:
+        if not self._begun:
+            text = self._buffer.lstrip()
             if not text or opening.startswith(text):
                 return False
-            self._thinking = text.startswith(opening)
-        if self._thinking:
-            if ending not in text:
-                return False
-            self._buffer = text.split(ending, 1)[1]
-            self._thinking, self._hidden = False, None
+            if text.startswith(opening):
+                self._thinking, self._buffer = True, text[len(opening) :]
+            elif not self._thinking:
+                return True
+            self._begun = True
+        thought, over, rest = self._buffer.partition(ending)
+        keep = "" if over else thought[len(thought) - _held(thought, ending) :]
+        thought = thought[: len(thought) - len(keep)]
+        if not self._reasoned:
+            thought = thought.lstrip()
+        certain = thought.rstrip()
+        self._thought += certain
+        self._reasoned = self._reasoned or bool(certain)
+        self._buffer = rest if over else thought[len(certain) :] + keep
+        if not over:
+            return False
+        self._thinking, self._hidden = False, None
         return True

@@ -3,8 +3,8 @@
 A dialect keeps a request's history as raw items; only items the gateway has not seen before are ever converted.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from journeyman.engines.base import EngineIdentity
@@ -26,16 +26,30 @@ class Refusal(JourneymanError):
 
 
 @dataclass(frozen=True)
+class Structure:
+    """JSON that the reply must be. `param`: the field that asks for it."""
+
+    json_schema: dict[str, Any]  # {}: any JSON object
+    param: str
+
+
+@dataclass(frozen=True)
 class CallRequest:
     """One model call as asked for."""
 
-    items: list[Any]  # raw history, one item per canonical message
-    tools: list[dict[str, Any]]
+    items: list[Any]  # raw history (plain JSON values), one item per canonical message
+    tools: list[dict[str, Any]]  # in the shape of Chat Completions
     sampling: Sampling
     seed: int | None  # None: the gateway derives one from the episode's
-    honoured: dict[str, Any]  # sampling parameters the request itself set
     stream: bool = False
     stream_usage: bool = False  # the stream ends with a usage event
+    structure: Structure | None = None  # None: any text
+    reasoning: bool = True  # False: the client asked not to be shown the reasoning
+    renamed: Mapping[str, tuple[str, str]] = field(
+        default_factory=dict
+    )  # tool as shown -> the client's (namespace, name)
+    previous: str = ""  # the reply this call continues, whose history precedes `items`
+    keep: bool = False  # a later call may name this reply as its `previous`
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,34 @@ class Reply:
     context_tokens: int  # prompt + sampled (+ closing): what the next prompt starts with
     window_tokens: int  # the episode's context window
     invalid: tuple[dict[str, str], ...]  # {"id", "name", "raw", "reason"} of malformed calls
+
+
+class Events(Protocol):
+    """One streamed reply. Each method says what has become true and returns the bytes that tell it."""
+
+    def opening(self, prompt_tokens: int, cached_tokens: int) -> bytes:
+        """The stream begins."""
+        ...
+
+    def reasoning(self, text: str) -> bytes:
+        """Newly sampled reasoning; all of it comes before any prose."""
+        ...
+
+    def prose(self, text: str) -> bytes:
+        """Newly sampled prose."""
+        ...
+
+    def waiting(self) -> bytes:
+        """Nothing new for a while."""
+        ...
+
+    def ending(self, reply: Reply) -> bytes:
+        """What was not shown yet, the calls, and the end."""
+        ...
+
+    def broken(self, code: str, message: str) -> bytes:
+        """The stream ends here, by an error."""
+        ...
 
 
 class Dialect(Protocol):
@@ -63,26 +105,14 @@ class Dialect(Protocol):
         """One raw history item as a canonical message. Raises Refusal."""
         ...
 
-    def reply(self, reply: Reply, engine: EngineIdentity) -> dict[str, Any]:
+    def reply(self, asked: CallRequest, reply: Reply, engine: EngineIdentity) -> dict[str, Any]:
         """The whole, non-streamed response body."""
         ...
 
-    def opening(self, turn_id: str, engine: EngineIdentity) -> Sequence[bytes]:
-        """Events at the start of a stream."""
-        ...
-
-    def delta(self, turn_id: str, text: str, engine: EngineIdentity) -> bytes:
-        """One event with newly sampled prose."""
-        ...
-
-    def ending(self, reply: Reply, shown: int, usage: bool, engine: EngineIdentity) -> Sequence[bytes]:
-        """Events that finish a stream of which `shown` characters of prose were sent."""
+    def events(self, asked: CallRequest, turn_id: str, engine: EngineIdentity) -> Events:
+        """The reply to `asked`, streamed."""
         ...
 
     def error(self, status: int, code: str, message: str, param: str | None = None) -> dict[str, Any]:
         """An error body."""
-        ...
-
-    def late_error(self, code: str, message: str) -> Sequence[bytes]:
-        """Events that end a stream which broke."""
         ...

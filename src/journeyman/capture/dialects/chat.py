@@ -1,109 +1,68 @@
 """OpenAI Chat Completions. Every parameter is honoured or refused by name; replies add `x_journeyman`."""
 
-import json
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from journeyman.capture.dialects.base import CallRequest, Refusal, Reply
+from journeyman.capture.dialects.parameters import (
+    Fields,
+    call_of,
+    flag,
+    invalid,
+    no_prefill,
+    not_strict,
+    refuse,
+    seed_of,
+    structure_of,
+    text_of,
+)
+from journeyman.capture.dialects.wire import calls_tools, event, ours
 from journeyman.engines.base import EngineIdentity
 from journeyman.records.episode import Sampling
 from journeyman.tokens.base import Message
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False)
-
-# Values that ask for nothing; anything else under these names is refused.
-_NEUTRAL: dict[str, tuple[Any, ...]] = {
-    "n": (None, 1),
-    "stop": (None, [], ""),
-    "presence_penalty": (None, 0),
-    "frequency_penalty": (None, 0),
-    "repetition_penalty": (None, 1),
-    "min_p": (None, 0),
-    "logit_bias": (None, {}),
-    "logprobs": (None, False),
-    "top_logprobs": (None, 0),
-    "tool_choice": (None, "auto"),
-    "parallel_tool_calls": (None, True),
-    "response_format": (None, {"type": "text"}),
-    "modalities": (None, ["text"]),
-    "reasoning_effort": (None,),
-    "functions": (None, []),
-    "function_call": (None,),
-    "prediction": (None,),
-    "audio": (None,),
-    "web_search_options": (None,),
-}
-# About the caller or the provider's bookkeeping, not about what is sampled.
-_NO_EFFECT = frozenset({"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"})
-_OURS = frozenset({"model", "messages", "tools", "stream", "stream_options", "seed"})
-_NUMBERS: dict[str, tuple[type, str]] = {
-    "temperature": (float, "temperature"),
-    "top_p": (float, "top_p"),
-    "top_k": (int, "top_k"),
-    "max_tokens": (int, "max_tokens"),
-    "max_completion_tokens": (int, "max_tokens"),
-}
-_LIMITS: dict[str, tuple[float, float]] = {
-    "temperature": (0.0, 10.0),
-    "top_p": (0.0, 1.0),
-    "top_k": (-1, 1 << 31),
-    "max_tokens": (1, 1 << 31),
-}
-
-
-def _refuse(param: str, message: str) -> NoReturn:
-    raise Refusal(400, "unsupported_parameter", message, param)
-
-
-def _text(content: Any, where: str) -> str:
-    """Message content as text. Raises Refusal where a part is not text."""
-    if content is None or isinstance(content, str):
-        return content or ""
-    if not isinstance(content, list):
-        raise Refusal(400, "invalid_request", f"{where}: content is neither text nor a list of parts", where)
-    parts = []
-    for part in content:
-        kind = part.get("type") if isinstance(part, dict) else None
-        if kind not in ("text", "input_text", "output_text", "refusal"):
-            raise Refusal(
-                400, "unsupported_content", f"{where}: content part {kind!r} cannot be shown to this model", where
-            )
-        parts.append(str(part.get("text", part.get("refusal", ""))))
-    return "".join(parts)
-
-
-def _call(raw: Any) -> dict[str, Any]:
-    function = raw.get("function") if isinstance(raw, dict) else None
-    if not isinstance(function, dict):
-        raise Refusal(400, "invalid_request", "a tool call has no function", "messages")
-    text = function.get("arguments") or "{}"
-    call: dict[str, Any] = {
-        "id": str(raw.get("id", "")),
-        "name": str(function.get("name", "")),
-        "arguments": {},
-        "raw": text,
-    }
-    try:
-        arguments = json.loads(text) if isinstance(text, str) else text
-    except ValueError:
-        return call | {"invalid": "not JSON"}
-    if not isinstance(arguments, dict):
-        return call | {"invalid": "not an object"}
-    return call | {"arguments": arguments, "raw": text if isinstance(text, str) else json.dumps(text)}
-
-
-def _sampling(body: dict[str, Any], default: Sampling) -> tuple[Sampling, dict[str, Any]]:
-    given: dict[str, Any] = {}
-    for name, (kind, field) in _NUMBERS.items():
-        value = body.get(name)
-        if value is None:
-            continue
-        low, high = _LIMITS[field]
-        right = isinstance(value, int | float if kind is float else int) and not isinstance(value, bool)
-        if not right or not low <= value <= high:
-            raise Refusal(400, "invalid_value", f"{name}={value!r}: use a {kind.__name__} in [{low:g}, {high:g}]", name)
-        given[field] = kind(value)
-    return (default.model_copy(update=given) if given else default), given
+_FIELDS = Fields(
+    read=frozenset(
+        {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "seed", "response_format"}
+    ),
+    numbers={
+        "temperature": (float, "temperature"),
+        "top_p": (float, "top_p"),
+        "top_k": (int, "top_k"),
+        "max_tokens": (int, "max_tokens"),
+        "max_completion_tokens": (int, "max_tokens"),
+    },
+    neutral={
+        "n": (None, 1),
+        "stop": (None, [], ""),
+        "presence_penalty": (None, 0),
+        "frequency_penalty": (None, 0),
+        "repetition_penalty": (None, 1),
+        "min_p": (None, 0),
+        "logit_bias": (None, {}),
+        "logprobs": (None, False),
+        "top_logprobs": (None, 0),
+        "parallel_tool_calls": (None, True),
+        "modalities": (None, ["text"]),
+        "reasoning_effort": (None,),
+        "verbosity": (None, "medium"),
+        "functions": (None, []),
+        "function_call": (None,),
+        "prediction": (None,),
+        "audio": (None,),
+        "web_search_options": (None,),
+        "moderation": (None,),
+    },
+    no_effect={
+        "user": "names the caller's own user",
+        "safety_identifier": "names the caller's own user",
+        "metadata": "the caller's labels",
+        "store": "asks the provider to keep the reply; this gateway records every turn",
+        "service_tier": "the provider's price and queue",
+        "prompt_cache_key": "the provider's cache; what is sampled is the same",
+        "prompt_cache_options": "the provider's cache; what is sampled is the same",
+        "prompt_cache_retention": "the provider's cache; what is sampled is the same",
+    },
+)
 
 
 class ChatDialect:
@@ -113,36 +72,30 @@ class ChatDialect:
 
     def parse(self, body: Any, default: Sampling) -> CallRequest:
         """Raises Refusal naming any field that cannot be honoured."""
-        if not isinstance(body, dict):
-            raise Refusal(400, "invalid_request", "the body is not a JSON object")
-        for name, value in body.items():
-            if name in _OURS or name in _NUMBERS or name in _NO_EFFECT:
-                continue
-            if name not in _NEUTRAL:
-                _refuse(name, f"{name} is not known here: leave it out")
-            if value not in _NEUTRAL[name]:
-                _refuse(name, f"{name}={json.dumps(value)[:80]} cannot be honoured by this engine: leave it out")
+        _FIELDS.check(body)
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
-            raise Refusal(400, "invalid_request", "messages is not a non-empty list of objects", "messages")
-        if messages[-1].get("role") == "assistant":
-            _refuse("messages", "the last message is the assistant's: continuing it (prefill) is not supported")
+            invalid("messages", "messages is not a non-empty list of objects")
+        no_prefill(messages[-1].get("role"), "messages")
         tools = body.get("tools") or []
         if not isinstance(tools, list) or any(not isinstance(t, dict) or t.get("type") != "function" for t in tools):
-            _refuse("tools", "tools is not a list of function tools")
-        seed = body.get("seed")
-        if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
-            raise Refusal(400, "invalid_value", f"seed={seed!r}: use an integer", "seed")
-        sampling, honoured = _sampling(body, default)
+            refuse("tools", "tools is not a list of function tools")
+        for i, tool in enumerate(tools):
+            not_strict(tool.get("function") or {}, f"tools[{i}]")
+        choice = body.get("tool_choice")
+        if choice not in (None, "auto") and (choice != "none" or tools):
+            refuse("tool_choice", f"tool_choice={choice!r} cannot be honoured by this engine: use auto")
         options = body.get("stream_options") or {}
+        if options.get("include_obfuscation"):
+            refuse("stream_options", "stream_options.include_obfuscation=true cannot be honoured: leave it out")
         return CallRequest(
             items=messages,
             tools=tools,
-            sampling=sampling,
-            seed=seed,
-            honoured=honoured if seed is None else honoured | {"seed": seed},
-            stream=bool(body.get("stream")),
+            sampling=_FIELDS.sampling(body, default),
+            seed=seed_of(body),
+            stream=flag(body, "stream"),
             stream_usage=bool(options.get("include_usage")),
+            structure=structure_of(body.get("response_format"), "response_format"),
         )
 
     def canonical(self, item: Any) -> Message:
@@ -151,10 +104,9 @@ class ChatDialect:
         if role == "developer":
             role = "system"
         if role not in ("system", "user", "assistant", "tool"):
-            raise Refusal(
-                400, "invalid_request", f"role {role!r} is not known: use system, user, assistant or tool", "messages"
-            )
-        message: Message = {"role": role, "content": _text(item.get("content"), f"{role} message")}
+            text = f"role {role!r} is not known: use system, user, assistant or tool"
+            raise Refusal(400, "invalid_request", text, "messages")
+        message: Message = {"role": role, "content": text_of(item.get("content"), f"{role} message")}
         if role == "tool":
             message["tool_call_id"] = str(item.get("tool_call_id") or "")
         if role == "assistant":
@@ -164,11 +116,13 @@ class ChatDialect:
                 message["reasoning"] = str(reasoning)
         return message
 
-    def reply(self, reply: Reply, engine: EngineIdentity) -> dict[str, Any]:
+    def reply(self, asked: CallRequest, reply: Reply, engine: EngineIdentity) -> dict[str, Any]:
         """The whole, non-streamed response body."""
-        content = reply.turn.message.get("content", "")
-        message: dict[str, Any] = {"role": "assistant", "content": content or None, **_extras(reply)}
-        if calls := reply.turn.message.get("tool_calls"):
+        told = reply.turn.message
+        message: dict[str, Any] = {"role": "assistant", "content": told.get("content") or None}
+        if reasoning := told.get("reasoning"):
+            message["reasoning_content"] = reasoning
+        if calls := told.get("tool_calls"):
             message["tool_calls"] = [_wire_call(call) for call in calls]
         choice = {"index": 0, "message": message, "finish_reason": _finish(reply), "logprobs": None}
         return {
@@ -178,50 +132,90 @@ class ChatDialect:
             "model": engine.model,
             "choices": [choice],
             "usage": _usage(reply),
-            "x_journeyman": _ours(reply),
+            "x_journeyman": ours(reply),
         }
 
-    def opening(self, turn_id: str, engine: EngineIdentity) -> Sequence[bytes]:
-        """The role event."""
-        return (_event(turn_id, engine, {"role": "assistant", "content": ""}),)
-
-    def delta(self, turn_id: str, text: str, engine: EngineIdentity) -> bytes:
-        """One content event."""
-        return _event(turn_id, engine, {"content": text})
-
-    def ending(self, reply: Reply, shown: int, usage: bool, engine: EngineIdentity) -> Sequence[bytes]:
-        """The rest of the prose, the calls, the finish reason, usage where asked for, [DONE]."""
-        turn = reply.turn
-        events: list[bytes] = []
-        if rest := turn.message.get("content", "")[shown:]:
-            events.append(_event(turn.turn_id, engine, {"content": rest}))
-        if extras := _extras(reply):
-            events.append(_event(turn.turn_id, engine, extras))
-        for i, call in enumerate(turn.message.get("tool_calls", ())):
-            events.append(_event(turn.turn_id, engine, {"tool_calls": [{"index": i, **_wire_call(call)}]}))
-        events.append(_event(turn.turn_id, engine, {}, _finish(reply), {"x_journeyman": _ours(reply)}))
-        if usage:
-            events.append(_event(turn.turn_id, engine, None, None, {"usage": _usage(reply)}))
-        return (*events, b"data: [DONE]\n\n")
+    def events(self, asked: CallRequest, turn_id: str, engine: EngineIdentity) -> "ChatEvents":
+        """The reply to `asked`, streamed."""
+        return ChatEvents(turn_id, engine.model, asked.stream_usage)
 
     def error(self, status: int, code: str, message: str, param: str | None = None) -> dict[str, Any]:
         """OpenAI's error object."""
         kind = "invalid_request_error" if status < 500 else "server_error"
         return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
-    def late_error(self, code: str, message: str) -> Sequence[bytes]:
+
+class ChatEvents:
+    """capture.dialects.base.Events: chat.completion.chunk events, [DONE] last."""
+
+    def __init__(self, turn_id: str, model: str, usage: bool) -> None:
+        self._turn_id = turn_id
+        self._model = model
+        self._usage = usage
+        self._reasoned = self._said = 0  # characters shown
+
+    def opening(self, prompt_tokens: int, cached_tokens: int) -> bytes:
+        """The role event."""
+        return self._event({"role": "assistant", "content": ""})
+
+    def reasoning(self, text: str) -> bytes:
+        """One reasoning_content event."""
+        self._reasoned += len(text)
+        return self._event({"reasoning_content": text})
+
+    def prose(self, text: str) -> bytes:
+        """One content event."""
+        self._said += len(text)
+        return self._event({"content": text})
+
+    def waiting(self) -> bytes:
+        """A comment: this dialect has no event for it."""
+        return b": waiting\n\n"
+
+    def ending(self, reply: Reply) -> bytes:
+        """The rest of reasoning and prose, the calls, the finish reason, usage where asked for, [DONE]."""
+        message = reply.turn.message
+        events: list[bytes] = []
+        if rest := message.get("reasoning", "")[self._reasoned :]:
+            events.append(self.reasoning(rest))
+        if rest := message.get("content", "")[self._said :]:
+            events.append(self.prose(rest))
+        for i, call in enumerate(message.get("tool_calls", ())):
+            events.append(self._event({"tool_calls": [{"index": i, **_wire_call(call)}]}))
+        events.append(self._event({}, _finish(reply), {"x_journeyman": ours(reply)}))
+        if self._usage:
+            events.append(self._event(None, None, {"usage": _usage(reply)}))
+        return b"".join((*events, b"data: [DONE]\n\n"))
+
+    def broken(self, code: str, message: str) -> bytes:
         """An error event in place of the rest of the stream."""
-        return (b"data: " + json.dumps(self.error(500, code, message)).encode() + b"\n\n",)
+        return event(ChatDialect().error(500, code, message))
+
+    def _event(
+        self, delta: dict[str, Any] | None, finish: str | None = None, more: dict[str, Any] | None = None
+    ) -> bytes:
+        choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]
+        return event(
+            {
+                "id": f"chatcmpl-{self._turn_id}",
+                "object": "chat.completion.chunk",
+                "created": 0,
+                "model": self._model,
+                "choices": choices,
+                **(more or {}),
+            }
+        )
+
+
+def _call(raw: Any) -> dict[str, Any]:
+    function = raw.get("function") if isinstance(raw, dict) else None
+    if not isinstance(function, dict):
+        invalid("messages", "a tool call has no function")
+    return call_of(raw.get("id"), function.get("name"), function.get("arguments") or "{}")
 
 
 def _finish(reply: Reply) -> str:
-    reason = reply.turn.finish_reason
-    return "tool_calls" if reason == "stop" and reply.turn.message.get("tool_calls") else reason
-
-
-def _extras(reply: Reply) -> dict[str, Any]:
-    reasoning = reply.turn.message.get("reasoning")
-    return {"reasoning_content": reasoning} if reasoning else {}
+    return "tool_calls" if calls_tools(reply) else reply.turn.finish_reason
 
 
 def _wire_call(call: dict[str, Any]) -> dict[str, Any]:
@@ -236,31 +230,3 @@ def _usage(reply: Reply) -> dict[str, Any]:
         "total_tokens": prompt + reply.completion_tokens,
         "prompt_tokens_details": {"cached_tokens": reply.cached_tokens},
     }
-
-
-def _ours(reply: Reply) -> dict[str, Any]:
-    return {
-        "turn_id": reply.turn.turn_id,
-        "invalid": list(reply.invalid),
-        "context_tokens": reply.context_tokens,
-        "window_tokens": reply.window_tokens,
-    }
-
-
-def _event(
-    turn_id: str,
-    engine: EngineIdentity,
-    delta: dict[str, Any] | None,
-    finish: str | None = None,
-    more: dict[str, Any] | None = None,
-) -> bytes:
-    choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]
-    body: dict[str, Any] = {
-        "id": f"chatcmpl-{turn_id}",
-        "object": "chat.completion.chunk",
-        "created": 0,
-        "model": engine.model,
-        "choices": choices,
-        **(more or {}),
-    }
-    return b"data: " + _ENCODER.encode(body).encode() + b"\n\n"

@@ -1,0 +1,30 @@
+"""Bytes and numbers that dialects share when they tell a client something."""
+
+import json
+from typing import Any
+
+from journeyman.capture.dialects.base import Reply
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+
+
+def event(body: dict[str, Any], name: str = "") -> bytes:
+    """One server-sent event. `name`: its event field, where the dialect has one."""
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {_ENCODER.encode(body)}\n\n".encode()
+
+
+def ours(reply: Reply) -> dict[str, Any]:
+    """What every dialect adds to a reply as `x_journeyman`."""
+    return {
+        "turn_id": reply.turn.turn_id,
+        "invalid": list(reply.invalid),
+        "context_tokens": reply.context_tokens,
+        "window_tokens": reply.window_tokens,
+    }
+
+
+def calls_tools(reply: Reply) -> bool:
+    """Whether the turn ended in tool calls."""
+    reason = reply.turn.finish_reason
+    return reason == "tool_calls" or (reason == "stop" and bool(reply.turn.message.get("tool_calls")))
