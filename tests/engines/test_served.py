@@ -14,11 +14,12 @@ from journeyman.engines.fakes.policy import expected_routes
 from journeyman.engines.fakes.server import FakeServer
 from journeyman.engines.registry import engine_class
 from journeyman.engines.routes import ExpertShape, RouteBook
-from journeyman.engines.served import ServedEngine, ServedOptions
+from journeyman.engines.served import Adapter, ServedEngine, ServedOptions
+from journeyman.engines.vllm import VLLMEngine
 from journeyman.errors import EngineFailure, UserError
 from journeyman.records.episode import Sampling
 
-KINDS = ["sglang"]
+KINDS = ["sglang", "vllm"]
 SHAPE = ExpertShape(layers=3, top_k=4, experts=64)
 PROMPT = list(range(2000, 2040))
 
@@ -204,6 +205,34 @@ async def test_a_refresh_in_flight_keeps_the_call_open_and_splits_its_versions(
         assert set((await read(engine, ask(1, max_tokens=2))).versions) == {4}
 
 
+@pytest.mark.parametrize("incremental", [False, True])
+async def test_a_lora_refresh_labels_each_token_with_the_adapter_that_sampled_it(
+    slow: tuple[str, FakeServer], tmp_path: Path, incremental: bool
+) -> None:
+    """SGLang ends calls on the adapter they began with; vLLM swaps it under them. Both say so per token."""
+    kind, server = slow
+    async with client(kind, server) as engine:
+        base = (await read(engine, ask(max_tokens=2))).versions[0]
+        early = asyncio.create_task(read(engine, ask(4, incremental=incremental)))
+        await asyncio.sleep(0.1)
+        await engine.load_weights(checkpoint(tmp_path / "a", adapter=True), 11)
+        middle = asyncio.create_task(read(engine, ask(5, incremental=incremental)))
+        await asyncio.sleep(0.2)
+        await engine.load_weights(checkpoint(tmp_path / "b", adapter=True), 12)
+        assert set((await early).versions) == {base}
+        assert set((await middle).versions) == ({11} if kind == "sglang" else {11, 12})
+        assert set((await read(engine, ask(6, max_tokens=2))).versions) == {12}
+        await asyncio.sleep(0.05)
+        assert list(server.state()["adapters"].values()) == [str(tmp_path / "b")]
+        await engine.load_weights(checkpoint(tmp_path / "full"), 13)  # and back to full weights
+        assert set((await read(engine, ask(7, max_tokens=2))).versions) == {13}
+        if isinstance(engine, VLLMEngine):
+            engine.adapter = Adapter("policy", 12)
+            await engine.unload()
+        await asyncio.sleep(0.05)
+        assert server.state()["adapters"] == {}
+
+
 async def test_a_pause_holds_open_calls_until_it_is_over(slow: tuple[str, FakeServer]) -> None:
     async with client(*slow) as engine:
         call = asyncio.create_task(read(engine, ask(2)))
@@ -241,6 +270,29 @@ async def test_leaving_a_call_aborts_it_in_the_server(slow: tuple[str, FakeServe
         state = server.state()
         assert (state["aborts"], state["open"]) == (before + 1, 1)
         assert (await others).finish == "stop"
+
+
+async def test_calls_whose_own_distribution_cannot_be_reported_are_refused(instant: tuple[str, FakeServer]) -> None:
+    kind, server = instant
+    narrow = Sampling(temperature=0.7, top_p=0.9, max_tokens=4)
+    async with client(kind, server) as engine:
+        before = server.state()["calls"]
+        with pytest.raises(EngineFailure, match=r"logprobs.*as_served"):
+            await read(engine, ask(sampling=narrow))
+        assert server.state()["calls"] == before
+        if kind == "sglang":  # whose truncated distribution is reported where top_k bounds it
+            whole = await read(engine, ask(sampling=narrow.model_copy(update={"top_k": 20})))
+            assert whole.logprobs == [0.0] * 4
+    async with client(kind, server, logprobs="as_served") as engine:
+        assert len((await read(engine, ask(sampling=narrow))).logprobs) == 4
+
+
+async def test_vllm_says_itself_that_its_logprobs_are_of_what_it_sampled() -> None:
+    with FakeServer("vllm", tokens=4, logprobs_mode="processed_logprobs") as server:
+        async with VLLMEngine(server.url) as engine:
+            assert len((await read(engine, ask(sampling=Sampling(temperature=0.7, top_p=0.9)))).ids) == 4
+        with pytest.raises(UserError, match=r"\(model\)"):
+            await VLLMEngine(server.url, model="another").connect()
 
 
 async def test_many_calls_share_connections_and_keep_their_answers(instant: tuple[str, FakeServer]) -> None:

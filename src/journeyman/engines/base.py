@@ -41,7 +41,10 @@ class SampleRequest(Record):
 
 
 class SampleChunk(Record):
-    """Newly sampled tokens; equal-length tuples. The last chunk carries `finish_reason`."""
+    """Newly sampled tokens; equal-length tuples. The last chunk carries `finish_reason`.
+
+    An engine that is told the versions only at the end gives all of them with the last chunk.
+    """
 
     ids: tuple[int, ...] = ()
     logprobs: tuple[float, ...] = ()  # of the tempered distribution that sampled them, fp32

@@ -8,6 +8,7 @@ from journeyman.errors import UserError
 ENGINES: dict[str, str] = {
     "embedded": "journeyman.engines.embedded.client:EmbeddedEngine",
     "sglang": "journeyman.engines.sglang:SGLangEngine",
+    "vllm": "journeyman.engines.vllm:VLLMEngine",
     "scripted": "journeyman.engines.scripted:ScriptedEngine",
     "seeded": "journeyman.engines.scripted:SeededEngine",
 }

@@ -4,7 +4,6 @@ Invariant: a token is reported only with its id, a finite log-prob and the versi
 """
 
 import asyncio
-import math
 import os
 import uuid
 from collections.abc import AsyncIterator, Coroutine, Sequence
@@ -20,15 +19,16 @@ from journeyman.engines.versions import VersionLabels
 from journeyman.errors import EngineFailure, UserError, boundary
 from journeyman.records.base import Record
 
+_NOT_A_LOGPROB = -9999.0  # what servers write for NaN, -inf and "no entry"
+
 
 class ServedOptions(Record):
     """How a server is talked to."""
 
     api_key_env: str = ""  # environment variable that holds the server's key; "": it has none
-    first_label: str = "default"  # the server's own label for the weights it started with
     attempts: int = 4  # tries to reach it; never more than one sampling
     control_seconds: float = 600.0  # for loading weights
-    truncated: Literal["exact", "tempered"] = "exact"  # log-probs under top_p or top_k: "tempered" ignores both
+    logprobs: Literal["exact", "as_served"] = "exact"  # exact: refuse calls whose own distribution cannot be reported
     experts: ExpertShape | None = None  # the model's routers; None: routed experts are not asked for
     pause_mode: Literal["recompute", "keep"] = "recompute"  # what a weight refresh does to the caches of open calls
 
@@ -61,7 +61,7 @@ def is_adapter(path: Path) -> bool:
 def finite(values: Sequence[Any]) -> tuple[float, ...]:
     """Log-probs as floats. Raises EngineFailure("logprobs") where one is missing, not a number or positive."""
     for value in values:
-        if not isinstance(value, int | float) or not math.isfinite(value) or value > 1e-3:
+        if not isinstance(value, int | float) or not _NOT_A_LOGPROB < value <= 1e-3:  # NaN is neither
             raise EngineFailure("logprobs", f"a sampled token has log-prob {value!r}")
     return tuple(map(float, values))
 
@@ -76,9 +76,9 @@ class ServedEngine:
             kind=kind, model=model or kind, token_exact=True, grammar=True, experts=self.options.experts
         )
         self.server = Connections(url, api_headers(self.options.api_key_env), self.options.attempts)
-        self.labels = VersionLabels(self.options.first_label, version)
+        self.labels = VersionLabels()
         self.adapter: Adapter | None = None  # None: the base weights
-        self.loads = 0  # weight refreshes begun
+        self.loads = 0  # full weight refreshes begun
         self._prompts = PromptTexts()
         self._prefix = f"jm{uuid.uuid4().hex[:12]}"
         self._number = 0
@@ -103,6 +103,11 @@ class ServedEngine:
                 f"no {self.identity.kind} server answers at {self.server.url} ({failure.cause}): start it first"
             ) from None
         self._connected = True
+
+    def _label_now(self, label: Any) -> None:
+        """What the server calls the weights it holds: our number of them, or a label of its own for `version`."""
+        if label is not None:
+            self.version = self.labels.learn(str(label), self.version)
 
     async def _introduce(self) -> None:
         raise UserError("name an engine, not its base")

@@ -38,6 +38,7 @@ class SGLangEngine(ServedEngine):
         if not self._named:
             update["model"] = Path(str(name)).name
         self.identity = self.identity.model_copy(update=update)
+        self._label_now(info.get("weight_version"))
 
     async def sample(self, request: SampleRequest) -> AsyncIterator[SampleChunk]:
         """Sample one assistant turn. Leaving early aborts the call in the server. Raises EngineFailure."""
@@ -110,11 +111,11 @@ class SGLangEngine(ServedEngine):
         sampling = request.sampling
         if not sampling.temperature or (sampling.top_p >= 1.0 and sampling.top_k <= 0):
             return False
-        if self.options.truncated == "tempered":
+        if self.options.logprobs == "as_served":
             return False
         if not 1 <= sampling.top_k <= self._mask_tokens:
             text = f"top_p={sampling.top_p}, top_k={sampling.top_k}: exact log-probs need top_k 1..{self._mask_tokens}"
-            raise EngineFailure("truncated_logprobs", f"{text}; options.truncated='tempered' does without (evaluation)")
+            raise EngineFailure("truncated_logprobs", f"{text}; options.logprobs='as_served' does without (evaluation)")
         return True
 
     # -- weights
@@ -216,6 +217,8 @@ class _Reading:
     def _versions(self, meta: dict[str, Any], total: int) -> list[int]:
         """One version per token so far."""
         if self._adapter is not None:
+            if self._loads != self._engine.loads:
+                raise EngineFailure("weight_version", "the base weights changed under an adapter during the call")
             return [self._adapter.version] * total
         if (spans := meta.get("weight_versions")) is not None and total:
             return self._engine.labels.expand(spans, total)

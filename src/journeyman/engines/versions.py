@@ -9,8 +9,12 @@ from journeyman.errors import EngineFailure
 class VersionLabels:
     """Servers label weights with text: the number we loaded them under, or their own label for what they began with."""
 
-    def __init__(self, first_label: str, first: int) -> None:
-        self._known = {first_label: first}
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def learn(self, label: str, version: int) -> int:
+        """The version of the weights that carry a label now: the label's own number, else `version`."""
+        return self._known.setdefault(label, int(label) if label.isdecimal() else version)
 
     def number(self, label: Any) -> int:
         """The version behind a label. Raises EngineFailure("weight_version")."""

@@ -46,6 +46,7 @@ class FakePolicy:
     top_k: int = 4
     version: str = "default"
     context: int = 262_144
+    logprobs_mode: str = "raw_logprobs"  # vLLM's --logprobs-mode
     calls: int = 0
     aborts: int = 0
     prompt_tokens: int = 0
