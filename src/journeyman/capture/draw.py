@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from journeyman.capture.messages import remainder
 from journeyman.engines.base import Engine, EngineIdentity, SampleChunk, SampleRequest
 from journeyman.errors import CaptureFailure, EngineFailure, boundary
 from journeyman.tokens.base import Message, Renderer, Stream
@@ -31,8 +32,10 @@ class Sampled:
 
 @dataclass
 class Draw:
-    """What has been sampled so far."""
+    """What has been sampled so far. `begun`, `prefill`: the turn's beginning where its client wrote one."""
 
+    begun: Message | None = None
+    prefill: "array[int]" = field(default_factory=lambda: array("i"))
     ids: "array[int]" = field(default_factory=lambda: array("i"))
     logprobs: "array[float]" = field(default_factory=lambda: array("f"))
     versions: "array[int]" = field(default_factory=lambda: array("i"))
@@ -53,6 +56,9 @@ class Draw:
     ) -> None:
         """Read the engine to its end. Raises EngineFailure; cancelling closes the engine's iteration."""
         chunks: AsyncIterator[SampleChunk] = engine.sample(request)
+        if stream is not None and self.prefill:  # shown to nobody: the client wrote it
+            stream.push(self.prefill)
+            stream.reasoning()
         try:
             with boundary("engine"):
                 async with asyncio.timeout(timeout_seconds):
@@ -84,7 +90,7 @@ class Draw:
             raise EngineFailure("token_data", "a sampled token has no finite log-prob")
         if not self.ids:
             raise EngineFailure("empty_reply", "the engine sampled nothing")
-        message = renderer.parse(self.ids, tools).message
+        message = self._message(renderer, tools)
         return Sampled(
             ids=self.ids,
             logprobs=self.logprobs,
@@ -102,8 +108,14 @@ class Draw:
         """What a broken or abandoned call left; None where it left nothing usable."""
         if not self.ids or not self.whole() or self.message is not None:
             return None
-        message = renderer.parse(self.ids, tools).message
+        message = self._message(renderer, tools)
         return Sampled(self.ids, self.logprobs, self.versions, [], "policy", "aborted", message, seconds)
+
+    def _message(self, renderer: Renderer, tools: list[dict[str, Any]]) -> Message:
+        """What was sampled as a message; a turn that its client began is read as a whole."""
+        if self.begun is None:
+            return renderer.parse(self.ids, tools).message
+        return remainder(renderer.parse(self.prefill + self.ids, tools).message, self.begun)
 
     def _render(self, renderer: Renderer, message: Message) -> None:
         """An engine that answers in messages: its ids are the template's."""

@@ -4,12 +4,14 @@ Sampled ids enter `ids` as they were sampled and never leave, but for a turn who
 """
 
 import hashlib
+import zlib
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from journeyman.capture.messages import same
+from journeyman.capture.messages import PREFILL, joined, same
+from journeyman.capture.told import NOTHING_TOLD, Told, spelling
 from journeyman.records.base import canonical_json, sha256_hex
 from journeyman.records.turn import AgentRun, Segment
 from journeyman.tokens.base import Message
@@ -19,22 +21,27 @@ Canonical = Callable[[Any], Message]
 
 
 class Entry:
-    """One message of the history: canonical, and the raw item a client last told it as (None: not told yet)."""
+    """One message of the history: canonical, and the hash of how a client last spelled it (b"": not told yet)."""
 
-    __slots__ = ("message", "raw")
+    __slots__ = ("message", "spelled")
 
-    def __init__(self, message: Message, raw: Any = None) -> None:
+    def __init__(self, message: Message, spelled: bytes = b"") -> None:
         self.message = message
-        self.raw = raw
+        self.spelled = spelled
 
 
 @dataclass(frozen=True)
 class Mark:
-    """How much of a lineage there was at a turn's end."""
+    """How much of a lineage there was at a turn's end, and what its client had told to get that turn."""
 
     entries: int
     ids: int
     sha256: Any  # running hash of ids[:ids]
+    crc: int  # of the same
+    told: Told
+
+
+_START = Mark(0, 0, hashlib.sha256(), 0, NOTHING_TOLD)
 
 
 class Lineage:
@@ -45,12 +52,10 @@ class Lineage:
         self.index = index
         self.opened_by = opened_by
         self.tools = tools
-        self._tools_digest = sha256_hex(canonical_json(tools))
+        self.tools_digest = sha256_hex(canonical_json(tools))
         self.ids: array[int] = array("i")
         self.entries: list[Entry] = []
         self.marks: list[Mark] = []
-        self.sha256 = hashlib.sha256()  # of the recorded ids, advanced turn by turn
-        self.recorded = 0  # how many ids that hash covers
         self.predecessor: int | None = None
         self.prefix_before = ""
         self.prefix_after = ""
@@ -60,40 +65,72 @@ class Lineage:
         self.closed = False
         self.unconfirmed: Any = None  # the last turn's Call, until a client's history shows that it was seen
 
-    def common(self, items: Sequence[Any], canonical: Canonical) -> int:
-        """How many leading entries the client's history agrees with. Raises Refusal."""
-        for k, (entry, item) in enumerate(zip(self.entries, items, strict=False)):
-            if entry.raw is not None and entry.raw == item:
-                continue
-            if not same(entry.message, canonical(item)):
-                return k
-            entry.raw = item
-        return min(len(self.entries), len(items))
+    @property
+    def end(self) -> Mark:
+        """The last turn's end."""
+        return self.marks[-1] if self.marks else _START
+
+    def agreement(
+        self, items: Sequence[Any], hashes: Mapping[int, bytes], canonical: Canonical, most: int | None = None
+    ) -> tuple[int, int]:
+        """(recorded entries, items) that agree, from the first on. `hashes`: told.rolling of items. Raises Refusal.
+
+        `most`: of the recorded entries, no more than these are looked at.
+        """
+        entries = len(self.entries) if most is None else most
+        entry, item = 0, 0
+        for mark in (self.end, *self.marks[-2:-1]):  # the turn before: where the last one is told again
+            told = mark.told
+            if 0 < told.entries <= entries and hashes.get(told.items) == told.digest:
+                entry, item = told.entries, told.items
+                break
+        while entry < entries and item < len(items):
+            step = self._agrees(entry, items[item], canonical)
+            if not step:
+                break
+            entry, item = entry + step, item + 1
+        return entry, item
+
+    def _agrees(self, at: int, item: Any, canonical: Canonical) -> int:
+        """How many entries from `at` on one item stands for: 2 where it joins what its client had begun; 0 for none."""
+        entry, spelled = self.entries[at], spelling(item)
+        if entry.spelled == spelled:
+            return 1
+        told = canonical(item)
+        if same(entry.message, told):
+            entry.spelled = spelled
+            return 1
+        after = self.entries[at + 1].message if at + 1 < len(self.entries) else None
+        return 2 if after and entry.message.get(PREFILL) and same(joined(entry.message, after), told) else 0
 
     def mark_before(self, entries: int) -> Mark | None:
         """The last turn's end at or before that many entries; None where no turn had ended."""
         return next((mark for mark in reversed(self.marks) if mark.entries <= entries), None)
 
-    def advance(self, messages: Sequence[Entry], ids: Sequence[int]) -> None:
+    def offers(self, tools: list[dict[str, Any]]) -> bool:
+        """Whether these are its tools."""
+        return tools == self.tools
+
+    def advance(self, messages: Sequence[Entry], ids: Sequence[int], told: Told) -> None:
         """Append a finished turn: its new messages, the assistant's, and all its ids."""
+        before = self.end
         self.entries.extend(messages)
         self.ids.extend(ids)
-        self.sha256.update(memoryview(self.ids)[self.recorded :])
-        self.recorded = len(self.ids)
-        self.marks.append(Mark(len(self.entries), self.recorded, self.sha256.copy()))
+        new = memoryview(self.ids)[before.ids :]
+        sha256 = before.sha256.copy()
+        sha256.update(new)
+        self.marks.append(Mark(len(self.entries), len(self.ids), sha256, zlib.crc32(new, before.crc), told))
 
     def roll_back(self) -> None:
         """Forget the last turn (it stays in the log, as an orphan)."""
         self.marks.pop()
-        before = self.marks[-1] if self.marks else Mark(0, 0, hashlib.sha256())
-        del self.entries[before.entries :]
-        del self.ids[before.ids :]
-        self.sha256, self.recorded = before.sha256.copy(), before.ids
+        del self.entries[self.end.entries :]
+        del self.ids[self.end.ids :]
         self.unconfirmed = None
 
     def digest(self) -> str:
         """sha256 hex of the recorded ids (little-endian int32)."""
-        return str(self.sha256.hexdigest())
+        return str(self.end.sha256.hexdigest())
 
     def record(self, taint: str) -> Segment:
         """What segments.jsonl says. `taint` is the run's reason, if any."""
@@ -106,7 +143,7 @@ class Lineage:
             prefix_before=self.prefix_before,
             prefix_after=self.prefix_after,
             summary_by=self.summary_by,
-            tools_digest=self._tools_digest,
+            tools_digest=self.tools_digest,
             trainable=not reason,
             untrainable_reason=reason,
         )

@@ -6,6 +6,8 @@ the canonical message and its ids, so none of that changes what the model saw.
 
 from journeyman.tokens.base import Message
 
+PREFILL = "prefill"  # key of an assistant message that the client began and the policy went on with
+
 
 def _same_calls(recorded: Message, told: Message) -> bool:
     """Equal names and argument values in order; a malformed call is its raw text."""
@@ -18,16 +20,40 @@ def _same_calls(recorded: Message, told: Message) -> bool:
     )
 
 
+def _prose(told: Message) -> str:
+    """Its content; reasoning that a client wrote into it, between the usual tags, is not prose."""
+    text: str = told["content"].strip()
+    if text.startswith("<think>"):
+        _, ended, rest = text.partition("</think>")
+        return rest.strip() if ended else text
+    return text
+
+
 def same(recorded: Message, told: Message) -> bool:
     """Whether `told` (from a client) is `recorded` (canonical, held here)."""
-    if recorded["role"] != told["role"] or recorded["content"].strip() != told["content"].strip():
+    if recorded["role"] != told["role"]:
         return False
     if recorded["role"] != "assistant":
-        return True
+        return bool(recorded["content"].strip() == told["content"].strip())
+    if recorded["content"].strip() not in (told["content"].strip(), _prose(told)):
+        return False
     reasoning = told.get("reasoning")
     if reasoning and reasoning.strip() != recorded.get("reasoning", "").strip():
         return False
     return _same_calls(recorded, told)
+
+
+def joined(begun: Message, rest: Message) -> Message:
+    """A prefilled turn as one message: what the client began and what the policy went on with."""
+    return {**rest, "content": begun["content"] + rest["content"]}
+
+
+def remainder(whole: Message, begun: Message) -> Message:
+    """What the policy added to the message that the client had begun. `whole`: both, as read back."""
+    start = begun["content"].rstrip()
+    content = whole["content"]
+    rest = content[len(start) :] if content.startswith(start) else content
+    return {**whole, "content": rest}
 
 
 def describe(recorded: Message, told: Message | None) -> str:

@@ -5,6 +5,7 @@ The append invariant (this prompt = the recorded prefix + newly rendered ids) is
 
 import hashlib
 import json
+import zlib
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,13 +127,13 @@ class Recorder:
 
     def _assert_append(self, placement: Placement) -> None:
         """Law 3 on the real arrays: the recorded prefix, then the new ids, and nothing else, is the prompt."""
-        lineage, prompt, context = placement.lineage, memoryview(placement.prompt), placement.context
-        held = lineage.recorded
+        end, prompt, context = placement.lineage.end, memoryview(placement.prompt), placement.context
+        held = end.ids
         if held + len(context) != len(prompt):
             raise CaptureFailure(
                 "append_invariant", f"{held} recorded + {len(context)} new ids, prompt has {len(prompt)}"
             )
-        if hashlib.sha256(prompt[:held]).digest() != lineage.sha256.digest() or prompt[held:] != memoryview(context):
+        if zlib.crc32(prompt[:held]) != end.crc or prompt[held:] != memoryview(context):
             raise CaptureFailure("append_invariant", "the prompt does not begin with the recorded ids")
 
     def _append(self, context: "array[int]", sampled: Sampled) -> tuple[Span, Span, Span | None]:

@@ -5,24 +5,42 @@ is the whole run (K-05, K-06).
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from journeyman.capture.lineage import Canonical, Entry, Lineage, Mark, Opening, Run
-from journeyman.capture.messages import describe
+from journeyman.capture.lineage import Canonical, Entry, Lineage, Opening, Run
+from journeyman.capture.messages import PREFILL, describe
+from journeyman.capture.told import Told, rolling, spelling
 from journeyman.tokens.base import Message, Renderer
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What a client's headers say about this call's history."""
+    """What a client's headers, or an adapter that knows its client, say about this call's history."""
 
     event: Literal["", "summary", "pruning", "branch"] = ""
     summary_by: Literal["policy", "harness"] | None = None
 
 
 NOTHING_DECLARED = Declared()
+Recognise = Callable[[Sequence[Message], Sequence[Message]], Declared]  # (recorded, told) -> what the change is
+
+
+def recognise_nothing(recorded: Sequence[Message], told: Sequence[Message]) -> Declared:
+    """Without an adapter nothing undeclared is understood."""
+    return NOTHING_DECLARED
+
+
+@dataclass(frozen=True)
+class History:
+    """What a call tells: its items, its tools, and how the items are read."""
+
+    items: Sequence[Any]
+    tools: list[dict[str, Any]]
+    canonical: Canonical
+    declared: Declared = NOTHING_DECLARED
+    recognise: Recognise = recognise_nothing
 
 
 @dataclass(frozen=True)
@@ -34,143 +52,201 @@ class Placement:
     prompt: "array[int]"
     context: "array[int]"  # the end of prompt that no turn of this lineage has recorded
     opens: bool  # this call opens the lineage
+    told: Told
+    prefill: "array[int]"  # the end of context with which the client began the turn; empty: it did not
 
 
-def place(
-    run: Run,
-    items: Sequence[Any],
-    tools: list[dict[str, Any]],
-    canonical: Canonical,
-    declared: Declared,
-    renderer: Renderer,
-) -> Placement:
+class _Found(NamedTuple):
+    """The lineage that agrees furthest with a history."""
+
+    lineage: Lineage
+    entries: int
+    items: int
+    whole: bool  # it can be appended to
+
+    @property
+    def all(self) -> bool:
+        """Whether everything recorded was told."""
+        return self.entries == len(self.lineage.entries)
+
+
+class _Placing:
+    """One call being placed: its history, the hashes of it, and the renderer."""
+
+    def __init__(self, run: Run, history: History, renderer: Renderer) -> None:
+        self.run = run
+        self.history = history
+        self.renderer = renderer
+        depths = [mark.told.items for lineage in run.lineages for mark in lineage.marks[-2:]]
+        self.hashes = rolling(history.items, depths)
+
+    def place(self) -> Placement:
+        run, history = self.run, self.history
+        for lineage in list(run.lineages):
+            self._forget_untold(lineage)
+        if not run.lineages:
+            return self._open("start", None)
+        if history.declared.event in ("summary", "pruning"):
+            return self._rewrite(history.declared)
+        found = self._closest()
+        if found.all:
+            found.lineage.unconfirmed = None  # the client tells our last reply back: it was seen
+        if found.whole and found.lineage.offers(history.tools):
+            return self._append(found)
+        if found.whole:
+            return self._open("tools_changed", found.lineage)
+        declared = history.declared
+        if not declared.event and history.recognise is not recognise_nothing:
+            told = [history.canonical(item) for item in history.items]
+            declared = history.recognise([entry.message for entry in found.lineage.entries], told)
+            if declared.event in ("summary", "pruning"):
+                return self._rewrite(declared)
+        branch = self._branch(found)
+        if declared.event != "branch":
+            reason = self._divergence(found, branch)
+            branch.lineage.untrainable = reason
+            run.untrainable = run.untrainable or reason
+        return branch
+
+    # -- finding
+
+    def _agreement(self, lineage: Lineage) -> _Found:
+        entries, items = lineage.agreement(self.history.items, self.hashes, self.history.canonical)
+        whole = (
+            entries == len(lineage.entries)
+            and items < len(self.history.items)
+            and not lineage.busy
+            and not lineage.closed
+        )
+        return _Found(lineage, entries, items, whole)
+
+    def _closest(self) -> _Found:
+        """The lineage that agrees furthest: one that can be appended to before one that cannot, then the newest."""
+        found = [self._agreement(lineage) for lineage in reversed(self.run.lineages)]
+        return max(found, key=lambda f: (f.entries, f.whole))
+
+    def _forget_untold(self, lineage: Lineage) -> None:
+        """Roll back a last turn whose client had gone, where the history told now does not know of it."""
+        call = lineage.unconfirmed
+        if call is None or call.delivered or lineage.busy:
+            return
+        before = lineage.marks[-2].entries if len(lineage.marks) > 1 else 0
+        rewritten = self.history.declared.event in ("summary", "pruning") and lineage is self.run.lineages[-1]
+        if rewritten or before <= self._agreement(lineage).entries < len(lineage.entries):
+            call.orphan()
+            lineage.roll_back()
+            if not lineage.marks:
+                self.run.discard(lineage)
+
+    # -- making
+
+    def _placement(self, lineage: Lineage, known: Sequence[Entry], skip: int, held: "array[int] | None") -> Placement:
+        """Render the items after the first `skip`. `known`: entries before them; `held`: their ids, None: none yet."""
+        new = self._entries(self.history.items[skip:], known)
+        begun = new[-1].message if new and new[-1].message["role"] == "assistant" else None
+        messages = [entry.message for entry in (new[:-1] if begun else new)]
+        if held is None:
+            ids = self.renderer.start([*(entry.message for entry in known), *messages], lineage.tools)
+        else:
+            ids = self.renderer.extend(messages, lineage.tools)
+        prefill: array[int] = array("i")
+        if begun is not None:  # without the token that would end the turn
+            begun[PREFILL] = True
+            prefill = array("i", self.renderer.assistant({k: v for k, v in begun.items() if k != PREFILL})[:-1])
+        context = array("i", ids) + prefill
+        told = Told(len(self.history.items), len(known) + len(new), self.hashes[len(self.history.items)])
+        prompt = context if held is None else held + context
+        return Placement(lineage, new, prompt, context, opens=False, told=told, prefill=prefill)
+
+    def _entries(self, items: Sequence[Any], known: Sequence[Entry]) -> list[Entry]:
+        """New history entries; tool results learn the name of the tool they answer."""
+        entries = [Entry(self.history.canonical(item), spelling(item)) for item in items]
+        if any(e.message["role"] == "tool" for e in entries):
+            names: dict[str, str] = {}
+            for entry in [*known[-1:], *entries]:
+                names.update({c["id"]: c["name"] for c in entry.message.get("tool_calls") or () if c["name"]})
+            for entry in entries:
+                if name := names.get(entry.message.get("tool_call_id", "")):
+                    entry.message["name"] = name
+        return entries
+
+    def _append(self, found: _Found) -> Placement:
+        lineage = found.lineage
+        return self._placement(lineage, lineage.entries, found.items, lineage.ids)
+
+    def _open(self, opened_by: Opening, predecessor: Lineage | None) -> Placement:
+        """A segment that starts with a full render of the history as the client tells it."""
+        lineage = Lineage(self.run.record.run, self.run.next_segment, opened_by, self.history.tools)
+        made = self._placement(lineage, (), 0, None)
+        if predecessor is not None:
+            lineage.predecessor = predecessor.index
+            if opened_by != "branch":
+                lineage.prefix_before, predecessor.closed = predecessor.digest(), True
+        self.run.register(lineage)
+        return _opening(made, ())
+
+    def _rewrite(self, declared: Declared) -> Placement:
+        """A summary replaces history, or some of it was pruned: the segment that agreed furthest is closed."""
+        open_ones = [lineage for lineage in self.run.lineages if not lineage.closed] or self.run.lineages
+        found = max((self._agreement(lineage) for lineage in reversed(open_ones)), key=lambda f: f.entries)
+        made = self._open("summary" if declared.event == "summary" else "pruning", found.lineage)
+        if declared.event == "summary":
+            made.lineage.summary_by = declared.summary_by or _author(found.lineage, made.new)
+        return made
+
+    def _branch(self, parent: _Found) -> Placement:
+        """A segment that continues from an older turn's end, on that turn's own ids where tools and turn allow it."""
+        before = parent.lineage
+        most = parent.entries - (parent.items == len(self.history.items))  # something has to be answered
+        mark = before.mark_before(most)
+        if mark is None or not before.offers(self.history.tools):
+            return self._open("branch", before)
+        lineage = Lineage(self.run.record.run, self.run.next_segment, "branch", before.tools)
+        lineage.predecessor, lineage.prefix_before = before.index, str(mark.sha256.hexdigest())
+        inherited = [Entry(e.message, e.spelled) for e in before.entries[: mark.entries]]
+        _, skip = before.agreement(self.history.items, self.hashes, self.history.canonical, mark.entries)
+        made = self._placement(lineage, inherited, skip, before.ids[: mark.ids])
+        self.run.register(lineage)
+        return _opening(made, inherited)
+
+    def _divergence(self, found: _Found, branch: Placement) -> str:
+        """Why an undeclared change is one: the first differing message and token."""
+        lineage, items = found.lineage, self.history.items
+        if found.entries < len(lineage.entries):
+            told = self.history.canonical(items[found.items]) if found.items < len(items) else None
+            what = f"message {found.entries}: {describe(lineage.entries[found.entries].message, told)}"
+        elif lineage.busy:
+            what = "the same history was continued twice"
+        else:
+            what = "a closed segment was continued" if lineage.closed else "the recorded reply was begun again"
+        old, new = lineage.ids, branch.prompt
+        at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+        shown = [self.renderer.text(ids[at : at + 1].tolist()) if at < len(ids) else "" for ids in (old, new)]
+        tokens = f"first differing token {at}: {shown[0]!r} became {shown[1]!r}"
+        return f"history changed without a declared event: {what}; {tokens}"
+
+
+def place(run: Run, history: History, renderer: Renderer) -> Placement:
     """Find or open the segment, rendering what is new. Raises Refusal, RenderError."""
-    for lineage in list(run.lineages):
-        _forget_untold(run, lineage, items, canonical, declared)
-    if not run.lineages:
-        return _open(run, "start", None, items, tools, canonical, renderer)
-    if declared.event == "summary" or declared.event == "pruning":
-        opened = _open(run, declared.event, run.lineages[-1], items, tools, canonical, renderer)
-        opened.lineage.summary_by = declared.summary_by if declared.event == "summary" else None
-        return opened
-    lineage, agreed = _closest(run, items, canonical)
-    whole = agreed == len(lineage.entries) and not lineage.busy and not lineage.closed
-    if agreed == len(lineage.entries):
-        lineage.unconfirmed = None  # the client tells our last reply back: it was seen
-    if whole and tools == lineage.tools:
-        return _append(lineage, items, canonical, renderer)
-    if whole:
-        return _open(run, "tools_changed", lineage, items, tools, canonical, renderer)
-    branch = _branch(run, lineage, agreed, items, tools, canonical, renderer)
-    if declared.event != "branch":
-        reason = _divergence(lineage, agreed, items, canonical, branch, renderer)
-        branch.lineage.untrainable = reason
-        run.untrainable = run.untrainable or reason
-    return branch
+    return _Placing(run, history, renderer).place()
 
 
-def _forget_untold(run: Run, lineage: Lineage, items: Sequence[Any], canonical: Canonical, declared: Declared) -> None:
-    """Roll back a last turn whose client had gone, where the history told now does not know of it."""
-    call = lineage.unconfirmed
-    if call is None or call.delivered or lineage.busy:
-        return
-    before = lineage.marks[-2].entries if len(lineage.marks) > 1 else 0
-    rewritten = declared.event in ("summary", "pruning") and lineage is run.lineages[-1]
-    if rewritten or before <= lineage.common(items, canonical) < len(lineage.entries):
-        call.orphan()
-        lineage.roll_back()
-        if not lineage.marks:
-            run.discard(lineage)
+def _opening(made: Placement, inherited: Sequence[Entry]) -> Placement:
+    """A placement that opens its segment: all of its prompt is context, all of its history new."""
+    return Placement(
+        made.lineage,
+        [*inherited, *made.new],
+        made.prompt,
+        made.prompt,
+        opens=True,
+        told=made.told,
+        prefill=made.prefill,
+    )
 
 
-def _closest(run: Run, items: Sequence[Any], canonical: Canonical) -> tuple[Lineage, int]:
-    """The lineage that agrees furthest: one that can be appended to before one that cannot, then the newest."""
-    best, most = run.lineages[-1], (-1, False)
-    for lineage in reversed(run.lineages):
-        agreed = lineage.common(items, canonical)
-        rank = (agreed, agreed == len(lineage.entries) and not lineage.closed and not lineage.busy)
-        if rank > most:
-            best, most = lineage, rank
-    return best, most[0]
-
-
-def _entries(items: Sequence[Any], canonical: Canonical, known: Sequence[Entry]) -> list[Entry]:
-    """New history entries; tool results learn the name of the tool they answer."""
-    entries = [Entry(canonical(item), item) for item in items]
-    if any(e.message["role"] == "tool" for e in entries):
-        names: dict[str, str] = {}
-        for entry in [*known[-1:], *entries]:
-            names.update({c["id"]: c["name"] for c in entry.message.get("tool_calls") or () if c["name"]})
-        for entry in entries:
-            if name := names.get(entry.message.get("tool_call_id", "")):
-                entry.message["name"] = name
-    return entries
-
-
-def _messages(entries: Sequence[Entry]) -> list[Message]:
-    return [entry.message for entry in entries]
-
-
-def _append(lineage: Lineage, items: Sequence[Any], canonical: Canonical, renderer: Renderer) -> Placement:
-    new = _entries(items[len(lineage.entries) :], canonical, lineage.entries)
-    context = array("i", renderer.extend(_messages(new), lineage.tools))
-    return Placement(lineage, new, lineage.ids + context, context, opens=False)
-
-
-def _open(
-    run: Run,
-    opened_by: Opening,
-    predecessor: Lineage | None,
-    items: Sequence[Any],
-    tools: list[dict[str, Any]],
-    canonical: Canonical,
-    renderer: Renderer,
-) -> Placement:
-    """A segment that starts with a full render of the history as the client tells it."""
-    lineage = Lineage(run.record.run, run.next_segment, opened_by, tools)
-    new = _entries(items, canonical, ())
-    prompt = array("i", renderer.start(_messages(new), tools))
-    if predecessor is not None:
-        lineage.predecessor = predecessor.index
-        if opened_by != "branch":
-            lineage.prefix_before, predecessor.closed = predecessor.digest(), True
-    run.register(lineage)
-    return Placement(lineage, new, prompt, prompt, opens=True)
-
-
-def _branch(
-    run: Run,
-    parent: Lineage,
-    agreed: int,
-    items: Sequence[Any],
-    tools: list[dict[str, Any]],
-    canonical: Canonical,
-    renderer: Renderer,
-) -> Placement:
-    """A segment that continues from an older turn's end, on that turn's own ids where tools and turn allow it."""
-    mark: Mark | None = parent.mark_before(min(agreed, len(items) - 1))
-    if mark is None or tools != parent.tools:
-        return _open(run, "branch", parent, items, tools, canonical, renderer)
-    lineage = Lineage(run.record.run, run.next_segment, "branch", parent.tools)
-    lineage.predecessor, lineage.prefix_before = parent.index, str(mark.sha256.hexdigest())
-    inherited = [Entry(e.message, e.raw) for e in parent.entries[: mark.entries]]
-    new = _entries(items[mark.entries :], canonical, inherited)
-    prompt = parent.ids[: mark.ids] + array("i", renderer.extend(_messages(new), lineage.tools))
-    run.register(lineage)
-    return Placement(lineage, [*inherited, *new], prompt, prompt, opens=True)
-
-
-def _divergence(
-    lineage: Lineage, agreed: int, items: Sequence[Any], canonical: Canonical, branch: Placement, renderer: Renderer
-) -> str:
-    """Why an undeclared change is one: the first differing message and token."""
-    if agreed < len(lineage.entries):
-        told = canonical(items[agreed]) if agreed < len(items) else None
-        what = f"message {agreed}: {describe(lineage.entries[agreed].message, told)}"
-    else:
-        what = "the same history was continued twice" if lineage.busy else "a closed segment was continued"
-    old, new = lineage.ids, branch.prompt
-    at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    shown = [renderer.text(ids[at : at + 1].tolist()) if at < len(ids) else "" for ids in (old, new)]
-    tokens = f"first differing token {at}: {shown[0]!r} became {shown[1]!r}"
-    return f"history changed without a declared event: {what}; {tokens}"
+def _author(lineage: Lineage, told: Sequence[Entry]) -> Literal["policy", "harness"]:
+    """Who wrote a summary nobody signed: the policy, where what it said last is in the new history."""
+    said = [e.message["content"].strip() for e in lineage.entries if e.message["role"] == "assistant"]
+    last = next((text for text in reversed(said) if text), "")
+    conditioning = [entry.message["content"] for entry in told if entry.message["role"] != "assistant"]
+    return "policy" if last and any(last in text for text in conditioning) else "harness"

@@ -15,8 +15,9 @@ from journeyman.capture.call import Call
 from journeyman.capture.dialects.base import CallRequest, Refusal, Reply
 from journeyman.capture.draw import Draw, Sampled
 from journeyman.capture.lineage import Canonical, Entry, Lineage, Run
+from journeyman.capture.messages import PREFILL
 from journeyman.capture.recorder import Captured, Recorder
-from journeyman.capture.segments import NOTHING_DECLARED, Declared, Placement, place
+from journeyman.capture.segments import NOTHING_DECLARED, Declared, History, Placement, place
 from journeyman.engines.base import Engine, SampleRequest
 from journeyman.errors import CaptureFailure, EngineFailure, Failure, boundary
 from journeyman.records.episode import EpisodeSpec
@@ -150,7 +151,8 @@ class Slot:
     def _place(self, run: Run, request: CallRequest, ask: Ask, canonical: Canonical) -> Placement:
         try:
             with boundary("capture"):
-                placement = place(run, request.items, request.tools, canonical, ask.declared, self._terms.renderer)
+                history = History(request.items, request.tools, canonical, ask.declared)
+                placement = place(run, history, self._terms.renderer)
         except RenderError as error:
             raise self.note(CaptureFailure("render", str(error))) from error
         except Failure as failure:
@@ -191,8 +193,9 @@ class Slot:
     # -- the task that samples and records
 
     async def _answer(self, job: _Job, streaming: bool) -> None:
-        call, terms, draw, started = job.call, self._terms, Draw(), time.monotonic()
-        lineage = job.placement.lineage
+        call, terms, started = job.call, self._terms, time.monotonic()
+        lineage, begun = job.placement.lineage, _begun(job.placement)
+        draw = Draw(begun, job.placement.prefill)
         try:
             stream = terms.renderer.stream() if streaming else None
             await draw.read(terms.engine, job.sample, stream, call.show, terms.engine_seconds)
@@ -222,7 +225,7 @@ class Slot:
             run, placement, sampled, job.sample, model=self._terms.engine.identity.model, orphan=False
         )
         grown = placement.context + sampled.ids + array("i", sampled.closing)
-        lineage.advance([*placement.new, Entry(sampled.message)], grown)
+        lineage.advance([*placement.new, Entry(sampled.message)], grown, placement.told)
         lineage.unconfirmed = job.call
         run.last_turn = job.call.turn_id
         return Reply(
@@ -277,6 +280,12 @@ class Slot:
             with suppress(Failure):  # a sampler that died after the last turn takes nothing from this episode
                 await self._terms.engine.release(self._name(lineage))
         return self.captured
+
+
+def _begun(placement: Placement) -> Message | None:
+    """The assistant message that the client began; None where the policy says all of the turn."""
+    last = placement.new[-1].message if placement.new else {}
+    return last if last.get(PREFILL) else None
 
 
 def _seed(spec: EpisodeSpec, run: Run) -> int:
