@@ -135,6 +135,9 @@ class Options(Record):
     """`bubblewrap`, or `local` (no isolation; trusted policies only), by name."""
     sampler_threads: int = Field(1, ge=1)
     learner_threads: int = Field(1, ge=1)
+    """Threads of the RL learner, which runs beside the sampler."""
+    sft_threads: int = Field(2, ge=1)
+    """Threads of supervised fine-tuning, which runs alone."""
 
 
 STAGES = ("tasks", "demonstrations", "sft", "rl", "merge", "evaluate", "report")

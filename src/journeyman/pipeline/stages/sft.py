@@ -26,14 +26,14 @@ async def train(run: Run) -> dict[str, Any]:
         model=sft.model,
         forward=sft.forward,
         seed=run.recipe.seed,
-        threads=run.recipe.options.learner_threads,
+        threads=run.recipe.options.sft_threads,
         recipe_digest=run.recipe.identity(),
     )
     path = run.job.ledger / "sft.json"
     write_atomic(path, config.model_dump_json(indent=1).encode())
     run.progress.stage("sft", f"{sft.epochs:g} epochs on {config.dataset}")
     process = await TrainingProcess.start(
-        "journeyman.training.sft", path, run.job.ledger / "sft.log", run.recipe.options.learner_threads
+        "journeyman.training.sft", path, run.job.ledger / "sft.log", run.recipe.options.sft_threads
     )
     done: dict[str, Any] = {}
     try:
