@@ -9,6 +9,7 @@ ENGINES: dict[str, str] = {
     "embedded": "journeyman.engines.embedded.client:EmbeddedEngine",
     "sglang": "journeyman.engines.sglang:SGLangEngine",
     "vllm": "journeyman.engines.vllm:VLLMEngine",
+    "openai": "journeyman.engines.openai:OpenAIEngine",
     "scripted": "journeyman.engines.scripted:ScriptedEngine",
     "seeded": "journeyman.engines.scripted:SeededEngine",
 }

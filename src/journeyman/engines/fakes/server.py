@@ -17,11 +17,15 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from journeyman.engines.fakes import sglang, vllm
+from journeyman.engines.fakes import openai, sglang, vllm
 from journeyman.engines.fakes.policy import FakePolicy
 from journeyman.errors import EngineFailure
 
-APPS: dict[str, Callable[[FakePolicy], web.Application]] = {"sglang": sglang.application, "vllm": vllm.application}
+APPS: dict[str, Callable[[FakePolicy], web.Application]] = {
+    "sglang": sglang.application,
+    "vllm": vllm.application,
+    "openai": openai.application,
+}
 _OPTIONS = [item for item in fields(FakePolicy) if item.type in (int, float, str) and item.name != "fault"]
 
 
