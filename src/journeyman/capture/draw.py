@@ -56,9 +56,7 @@ class Draw:
     ) -> None:
         """Read the engine to its end. Raises EngineFailure; cancelling closes the engine's iteration."""
         chunks: AsyncIterator[SampleChunk] = engine.sample(request)
-        if stream is not None and self.prefill:  # shown to nobody: the client wrote it
-            stream.push(self.prefill)
-            stream.reasoning()
+        owed = self._skip(stream) if stream is not None else 0
         try:
             with boundary("engine"):
                 async with asyncio.timeout(timeout_seconds):
@@ -70,7 +68,8 @@ class Draw:
                         self.message = chunk.message or self.message
                         if stream is not None:
                             prose = stream.push(chunk.ids)
-                            show(stream.reasoning(), prose)
+                            show(stream.reasoning(), prose[owed:])
+                            owed -= min(owed, len(prose))
         finally:
             if (end := getattr(chunks, "aclose", None)) is not None:
                 await end()
@@ -78,6 +77,14 @@ class Draw:
             raise EngineFailure("no_finish_reason", "the engine's stream ended without saying why")
         if self.finish == "aborted":
             raise EngineFailure("aborted", "the engine aborted the call")
+
+    def _skip(self, stream: Stream) -> int:
+        """Push what the client wrote of the turn; returns how much of it is still to come out of the stream."""
+        if self.begun is None:
+            return 0
+        start, shown = self.begun["content"].lstrip(), stream.push(self.prefill)
+        stream.reasoning()
+        return len(start) - len(shown) if start.startswith(shown) else 0
 
     def judge(self, engine: EngineIdentity, renderer: Renderer, tools: list[dict[str, Any]], seconds: float) -> Sampled:
         """The finished turn. Raises EngineFailure where its token data cannot be used, CaptureFailure("render")."""

@@ -50,10 +50,10 @@ def joined(begun: Message, rest: Message) -> Message:
 
 def remainder(whole: Message, begun: Message) -> Message:
     """What the policy added to the message that the client had begun. `whole`: both, as read back."""
-    start = begun["content"].rstrip()
-    content = whole["content"]
-    rest = content[len(start) :] if content.startswith(start) else content
-    return {**whole, "content": rest}
+    start, content = begun["content"].lstrip(), whole["content"]
+    if not content.startswith(start):
+        start = start.rstrip()
+    return {**whole, "content": content.removeprefix(start)}
 
 
 def describe(recorded: Message, told: Message | None) -> str:

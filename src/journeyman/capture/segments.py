@@ -91,11 +91,10 @@ class _Placing:
         found = self._closest()
         if found.all:
             found.lineage.unconfirmed = None  # the client tells our last reply back: it was seen
-        if found.whole and found.lineage.offers(history.tools):
-            return self._append(found)
-        if found.whole:
-            return self._open("tools_changed", found.lineage)
         declared = history.declared
+        if found.whole and declared.event != "branch":
+            offered = found.lineage.offers(history.tools)
+            return self._append(found) if offered else self._open("tools_changed", found.lineage)
         if not declared.event and history.recognise is not recognise_nothing:
             told = [history.canonical(item) for item in history.items]
             declared = history.recognise([entry.message for entry in found.lineage.entries], told)

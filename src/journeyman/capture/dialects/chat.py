@@ -8,7 +8,6 @@ from journeyman.capture.dialects.parameters import (
     call_of,
     flag,
     invalid,
-    no_prefill,
     not_strict,
     refuse,
     seed_of,
@@ -76,7 +75,6 @@ class ChatDialect:
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
             invalid("messages", "messages is not a non-empty list of objects")
-        no_prefill(messages[-1].get("role"), "messages")
         tools = body.get("tools") or []
         if not isinstance(tools, list) or any(not isinstance(t, dict) or t.get("type") != "function" for t in tools):
             refuse("tools", "tools is not a list of function tools")
