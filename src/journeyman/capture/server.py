@@ -17,7 +17,9 @@ from journeyman.capture.admin import Admin
 from journeyman.capture.call import Call
 from journeyman.capture.dialects.base import Dialect, Events, Refusal
 from journeyman.capture.dialects.chat import ChatDialect
+from journeyman.capture.dialects.messages import MessagesDialect
 from journeyman.capture.dialects.parameters import check_engine
+from journeyman.capture.dialects.responses import ResponsesDialect
 from journeyman.capture.recorder import Recorder
 from journeyman.capture.segments import Declared
 from journeyman.capture.slot import Ask, Slot, Terms
@@ -71,7 +73,7 @@ class Gateway:
         self._engine_seconds = engine_seconds
         self._slots: dict[str, Slot] = {}
         self._runner: web.AppRunner | None = None
-        self._dialects: tuple[Dialect, ...] = (ChatDialect(),)
+        self._dialects: tuple[Dialect, ...] = (ChatDialect(), ResponsesDialect(), MessagesDialect())
         self.admin = Admin(admin_root, engine, self.open) if admin_root is not None else None
 
     async def __aenter__(self) -> Self:

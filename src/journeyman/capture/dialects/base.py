@@ -45,11 +45,8 @@ class CallRequest:
     stream_usage: bool = False  # the stream ends with a usage event
     structure: Structure | None = None  # None: any text
     reasoning: bool = True  # False: the client asked not to be shown the reasoning
-    renamed: Mapping[str, tuple[str, str]] = field(
-        default_factory=dict
-    )  # tool as shown -> the client's (namespace, name)
-    previous: str = ""  # the reply this call continues, whose history precedes `items`
-    keep: bool = False  # a later call may name this reply as its `previous`
+    opaque_reasoning: bool = False  # the client wants reasoning in a form that only the gateway reads, too
+    renamed: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # as shown -> the client's (namespace, name)
 
 
 @dataclass(frozen=True)

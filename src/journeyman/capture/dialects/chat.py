@@ -102,7 +102,7 @@ class ChatDialect:
         if role == "developer":
             role = "system"
         if role not in ("system", "user", "assistant", "tool"):
-            text = f"role {role!r} is not known: use system, user, assistant or tool"
+            text = f"messages: role {role!r} is not known: use system, user, assistant or tool"
             raise Refusal(400, "invalid_request", text, "messages")
         message: Message = {"role": role, "content": text_of(item.get("content"), f"{role} message")}
         if role == "tool":

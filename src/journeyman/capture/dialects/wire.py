@@ -28,3 +28,16 @@ def calls_tools(reply: Reply) -> bool:
     """Whether the turn ended in tool calls."""
     reason = reply.turn.finish_reason
     return reason == "tool_calls" or (reason == "stop" and bool(reply.turn.message.get("tool_calls")))
+
+
+def call_name(call: dict[str, Any]) -> str:
+    """A call's tool, never empty: clients take a call without a name for a broken reply."""
+    return str(call["name"] or "invalid_call")
+
+
+def reasoning_tokens(reply: Reply) -> int:
+    """About how many of the sampled tokens are reasoning, by its share of the characters (for display only)."""
+    message = reply.turn.message
+    thought = len(message.get("reasoning", ""))
+    rest = len(message.get("content", "")) + sum(len(call["raw"]) for call in message.get("tool_calls", ()))
+    return round(reply.completion_tokens * thought / (thought + rest)) if thought else 0

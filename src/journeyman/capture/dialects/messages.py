@@ -1,0 +1,244 @@
+"""Anthropic Messages. A user message's tool results are messages of their own; nothing is dropped."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from journeyman.capture.dialects.base import CallRequest, Refusal, Reply, Structure
+from journeyman.capture.dialects.messages_events import MALFORMED, MessagesEvents, error_body, message_body
+from journeyman.capture.dialects.parameters import (
+    Fields,
+    call_of,
+    flag,
+    function_tool,
+    invalid,
+    no_prefill,
+    not_strict,
+    refuse,
+    seed_of,
+    shown,
+    structure_of,
+    text_of,
+)
+from journeyman.engines.base import EngineIdentity
+from journeyman.records.episode import Sampling
+from journeyman.tokens.base import Message
+
+_FIELDS = Fields(
+    read=frozenset(
+        {
+            *("model", "messages", "system", "tools", "tool_choice", "stream", "seed"),
+            *("thinking", "output_config", "context_management"),
+        }
+    ),
+    numbers={
+        "temperature": (float, "temperature"),
+        "top_p": (float, "top_p"),
+        "top_k": (int, "top_k"),
+        "max_tokens": (int, "max_tokens"),
+    },
+    neutral={
+        "stop_sequences": (None, []),
+        "container": (None,),
+        "mcp_servers": (None, []),
+        "speed": (None, "standard"),
+    },
+    no_effect={
+        "metadata": "the caller's labels",
+        "user_profile_id": "names the caller's own user",
+        "workspace_id": "the provider's bookkeeping",
+        "service_tier": "the provider's price and queue",
+        "inference_geo": "where the provider computes; nothing leaves this machine",
+        "cache_control": "the provider's cache; what is sampled is the same",
+        "diagnostics": "asks what the provider's cache did",
+    },
+)
+_TOOL_FIELDS = {"type", "name", "description", "input_schema", "strict", "cache_control", "eager_input_streaming"}
+_TOOL_NEUTRAL: dict[str, tuple[Any, ...]] = {
+    "defer_loading": (None, False),
+    "allowed_callers": (None, ["direct"]),
+    "input_examples": (None, []),
+}
+_BOOKKEEPING = "x-anthropic-billing-header:"  # Claude Code's first system block; its provider takes it off, too
+
+
+class MessagesDialect:
+    """capture.dialects.base.Dialect for /v1/messages."""
+
+    paths: tuple[str, ...] = ("/v1/messages", "/messages")
+
+    def parse(self, body: Any, default: Sampling) -> CallRequest:
+        """Raises Refusal naming any field that cannot be honoured."""
+        _FIELDS.check(body)
+        items = [*_system(body.get("system")), *_history(body.get("messages"))]
+        no_prefill("assistant" if isinstance(items[-1], list) else "", "messages")
+        tools = _tools(body.get("tools") or [])
+        _check_choice(body.get("tool_choice"), tools)
+        _check_context(body.get("context_management") or {})
+        return CallRequest(
+            items=items,
+            tools=tools,
+            sampling=_FIELDS.sampling(body, default),
+            seed=seed_of(body),
+            stream=flag(body, "stream"),
+            structure=_structure(body.get("output_config") or {}),
+            reasoning=_shows_reasoning(body.get("thinking") or {"type": "adaptive"}),
+        )
+
+    def canonical(self, item: Any) -> Message:
+        """One raw item as a canonical message. Raises Refusal."""
+        if isinstance(item, list):
+            return _turn(item)
+        if item.get("type") == "tool_result":
+            told = text_of(item.get("content"), "tool_result")
+            message: Message = {"role": "tool", "content": told, "tool_call_id": str(item.get("tool_use_id") or "")}
+            return message | ({"is_error": True} if item.get("is_error") else {})
+        return {"role": item["role"], "content": text_of(item.get("content"), f"{item['role']} message")}
+
+    def reply(self, asked: CallRequest, reply: Reply, engine: EngineIdentity) -> dict[str, Any]:
+        """The whole, non-streamed response body."""
+        return message_body(asked, reply, engine.model)
+
+    def events(self, asked: CallRequest, turn_id: str, engine: EngineIdentity) -> MessagesEvents:
+        """The reply to `asked`, streamed."""
+        return MessagesEvents(asked, turn_id, engine.model)
+
+    def error(self, status: int, code: str, message: str, param: str | None = None) -> dict[str, Any]:
+        """Anthropic's error object."""
+        return error_body(status, code, message, param)
+
+
+def _bare(content: Any) -> Any:
+    """Content without cache marks, which move from message to message as a history grows."""
+    if not isinstance(content, list) or not any(isinstance(b, dict) and "cache_control" in b for b in content):
+        return content
+    return [{k: v for k, v in b.items() if k != "cache_control"} if isinstance(b, dict) else b for b in content]
+
+
+def _system(given: Any) -> Iterator[dict[str, Any]]:
+    """The system prompt as the first item, where there is one."""
+    blocks = [given] if isinstance(given, str) else given or ()
+    texts = [text_of([block] if isinstance(block, dict) else block, "system") for block in blocks]
+    if kept := [text for text in texts if text and not text.startswith(_BOOKKEEPING)]:
+        yield {"role": "system", "content": "\n".join(kept)}
+
+
+def _history(messages: Any) -> list[Any]:
+    """One item per canonical message: an assistant's messages in a row are one, tool results are apart."""
+    if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
+        invalid("messages", "messages is not a non-empty list of objects")
+    items: list[Any] = []
+    for i, message in enumerate(messages):
+        role, content = message.get("role"), _bare(message.get("content"))
+        if role not in ("system", "user", "assistant"):
+            invalid("messages", f"messages[{i}]: role {role!r} is not known: use user, assistant or system")
+        if role == "assistant":
+            told = {"role": "assistant", "content": content}
+            if items and isinstance(items[-1], list):
+                items[-1].append(told)
+            else:
+                items.append([told])
+        elif isinstance(content, list):
+            items.extend(_parts(role, content))
+        else:
+            items.append({"role": role, "content": content})
+    return items
+
+
+def _parts(role: str, content: list[Any]) -> Iterator[dict[str, Any]]:
+    """Tool results, and what stands between them, in order."""
+    run: list[Any] = []
+    for block in content:
+        if not isinstance(block, dict) or block.get("type") != "tool_result":
+            run.append(block)
+            continue
+        if run:
+            yield {"role": role, "content": run}
+            run = []
+        yield {**block, "content": _bare(block.get("content"))}
+    if run or not content:
+        yield {"role": role, "content": run}
+
+
+def _turn(messages: list[Any]) -> Message:
+    """An assistant's messages in a row as one."""
+    prose, thoughts, calls = [], [], []
+    for message in messages:
+        content = message["content"]
+        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content or ():
+            kind = block.get("type") if isinstance(block, dict) else None
+            if kind == "thinking":
+                thoughts.append(str(block.get("thinking", "")))
+            elif kind == "tool_use":
+                calls.append(_call(block))
+            elif kind != "redacted_thinking":  # opaque: the gateway holds what was reasoned
+                prose.append(text_of([block], "assistant message"))
+    told: Message = {"role": "assistant", "content": "\n".join(prose)}
+    if reasoning := "\n".join(filter(None, thoughts)):
+        told["reasoning"] = reasoning
+    if calls:
+        told["tool_calls"] = calls
+    return told
+
+
+def _call(block: Mapping[str, Any]) -> dict[str, Any]:
+    given = block.get("input")
+    if isinstance(given, dict) and given.keys() == {MALFORMED}:
+        call = call_of(block.get("id"), block.get("name"), {})
+        return call | {"raw": str(given[MALFORMED]), "invalid": "told as malformed"}
+    return call_of(block.get("id"), block.get("name"), given)
+
+
+def _tools(given: Any) -> list[dict[str, Any]]:
+    if not isinstance(given, list) or not all(isinstance(tool, dict) for tool in given):
+        invalid("tools", "tools is not a list of objects")
+    return [_tool(tool, f"tools[{i}]") for i, tool in enumerate(given)]
+
+
+def _tool(tool: Mapping[str, Any], where: str) -> dict[str, Any]:
+    if tool.get("type") not in (None, "custom"):
+        refuse("tools", f"{where} of type {tool['type']!r} has no schema to show to this model: use a custom tool")
+    not_strict(tool, where)
+    for name, value in tool.items():
+        if name not in _TOOL_FIELDS and value not in _TOOL_NEUTRAL.get(name, (None,)):
+            refuse("tools", f"{where}: {name}={shown(value)} cannot be honoured by this engine: leave it out")
+    return function_tool(tool, "input_schema", where)
+
+
+def _check_choice(choice: Any, tools: list[dict[str, Any]]) -> None:
+    """Raises Refusal where the policy would have to be made to call, or not to call, a tool."""
+    kind = choice.get("type") if isinstance(choice, dict) else choice
+    if kind not in (None, "auto") and (kind != "none" or tools):
+        refuse("tool_choice", f"tool_choice={shown(choice)} cannot be honoured by this engine: use auto")
+    if isinstance(choice, dict) and choice.get("disable_parallel_tool_use"):
+        refuse(
+            "tool_choice", "tool_choice.disable_parallel_tool_use=true cannot be honoured by this engine: leave it out"
+        )
+
+
+def _check_context(wanted: Mapping[str, Any]) -> None:
+    """Raises Refusal where the history would have to be edited here: the client does that, and declares it."""
+    for edit in wanted.get("edits") or ():
+        if edit.get("type") != "clear_thinking_20251015" or edit.get("keep") != "all":
+            text = f"context_management edit {shown(edit)} cannot be honoured: prune in the client and declare it"
+            refuse("context_management", text)
+
+
+def _structure(wanted: Mapping[str, Any]) -> Structure | None:
+    """What `output_config` asks for. Raises Refusal."""
+    for name, value in wanted.items():
+        if name != "format" and value is not None:
+            refuse("output_config", f"output_config.{name}={shown(value)} cannot be honoured: leave it out")
+    return structure_of(wanted.get("format"), "output_config")
+
+
+def _shows_reasoning(wanted: Mapping[str, Any]) -> bool:
+    """Whether thinking blocks carry their text. Raises Refusal where the policy would have to think otherwise."""
+    if wanted.get("type") != "adaptive":
+        raise Refusal(
+            400,
+            "unsupported_parameter",
+            f"thinking={shown(wanted)} cannot be honoured: how long this policy thinks is its own affair "
+            '(use {"type": "adaptive"})',
+            "thinking",
+        )
+    return wanted.get("display") != "omitted"

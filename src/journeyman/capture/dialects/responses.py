@@ -1,0 +1,243 @@
+"""OpenAI Responses. An assistant turn's items (reasoning, message, calls) are one message; nothing is dropped."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from journeyman.capture.dialects.base import CallRequest, Refusal, Reply, Structure
+from journeyman.capture.dialects.parameters import (
+    Fields,
+    call_of,
+    flag,
+    function_tool,
+    invalid,
+    no_prefill,
+    not_strict,
+    refuse,
+    seed_of,
+    shown,
+    structure_of,
+    text_of,
+)
+from journeyman.capture.dialects.responses_events import ResponsesEvents, response_body
+from journeyman.engines.base import EngineIdentity
+from journeyman.records.episode import Sampling
+from journeyman.tokens.base import Message
+
+_FIELDS = Fields(
+    read=frozenset(
+        {
+            *("model", "input", "instructions", "tools", "tool_choice", "text", "reasoning", "include", "seed"),
+            *("stream", "stream_options"),
+        }
+    ),
+    numbers={
+        "temperature": (float, "temperature"),
+        "top_p": (float, "top_p"),
+        "top_k": (int, "top_k"),
+        "max_output_tokens": (int, "max_tokens"),
+    },
+    neutral={
+        "background": (None, False),
+        "background_options": (None,),
+        "context_management": (None, []),
+        "conversation": (None,),
+        "image": (None,),
+        "max_tool_calls": (None,),
+        "moderation": (None,),
+        "parallel_tool_calls": (None, True),
+        "prompt": (None,),
+        "previous_response_id": (None,),
+        "top_logprobs": (None, 0),
+        "truncation": (None, "disabled"),
+        "access_programs": (None,),
+    },
+    no_effect={
+        "user": "names the caller's own user",
+        "safety_identifier": "names the caller's own user",
+        "metadata": "the caller's labels",
+        "store": "asks the provider to keep the reply; this gateway records every turn",
+        "client_metadata": "the caller's labels (Codex)",
+        "service_tier": "the provider's price and queue",
+        "prompt_cache_key": "the provider's cache; what is sampled is the same",
+        "prompt_cache_options": "the provider's cache; what is sampled is the same",
+        "prompt_cache_retention": "the provider's cache; what is sampled is the same",
+    },
+    remedies={"conversation": "send the history as input", "previous_response_id": "send the history as input"},
+)
+_TURN = frozenset({"reasoning", "function_call", "custom_tool_call"})
+_RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_ENCRYPTED = "reasoning.encrypted_content"
+
+
+class ResponsesDialect:
+    """capture.dialects.base.Dialect for /v1/responses."""
+
+    paths: tuple[str, ...] = ("/v1/responses", "/responses")
+
+    def parse(self, body: Any, default: Sampling) -> CallRequest:
+        """Raises Refusal naming any field that cannot be honoured."""
+        _FIELDS.check(body)
+        instructions = body.get("instructions")
+        if instructions is not None and not isinstance(instructions, str):
+            invalid("instructions", "instructions is not text")
+        lead = [{"type": "message", "role": "system", "content": instructions}] if instructions else []
+        items = _grouped(_input(body.get("input")))
+        no_prefill("assistant" if isinstance(items[-1], list) else "", "input")
+        tools, renamed = _tools(body.get("tools") or [])
+        choice = body.get("tool_choice")
+        if choice not in (None, "auto") and (choice != "none" or tools):
+            refuse("tool_choice", f"tool_choice={shown(choice)} cannot be honoured by this engine: use auto")
+        _check_reasoning(body.get("reasoning") or {})
+        if (body.get("stream_options") or {}).get("include_obfuscation"):
+            refuse("stream_options", "stream_options.include_obfuscation=true cannot be honoured: leave it out")
+        return CallRequest(
+            items=[*lead, *items],
+            tools=tools,
+            renamed=renamed,
+            sampling=_FIELDS.sampling(body, default),
+            seed=seed_of(body),
+            stream=flag(body, "stream"),
+            structure=_structure(body.get("text") or {}),
+            opaque_reasoning=_include(body.get("include") or []),
+        )
+
+    def canonical(self, item: Any) -> Message:
+        """One raw item, or the items of one assistant turn, as a canonical message. Raises Refusal."""
+        if isinstance(item, list):
+            return _turn(item)
+        kind = item.get("type", "message")
+        if kind in _RESULTS:
+            output = item.get("output")
+            return {"role": "tool", "content": text_of(output, kind), "tool_call_id": str(item.get("call_id") or "")}
+        role = item.get("role")
+        if role == "developer":
+            role = "system"
+        if role not in ("system", "user"):
+            raise Refusal(
+                400,
+                "invalid_request",
+                f"input: role {role!r} is not known: use system, developer, user or assistant",
+                "input",
+            )
+        return {"role": role, "content": text_of(item.get("content"), f"{role} message")}
+
+    def reply(self, asked: CallRequest, reply: Reply, engine: EngineIdentity) -> dict[str, Any]:
+        """The whole, non-streamed response body."""
+        return response_body(asked, reply, engine.model)
+
+    def events(self, asked: CallRequest, turn_id: str, engine: EngineIdentity) -> ResponsesEvents:
+        """The reply to `asked`, streamed."""
+        return ResponsesEvents(asked, turn_id, engine.model)
+
+    def error(self, status: int, code: str, message: str, param: str | None = None) -> dict[str, Any]:
+        """OpenAI's error object."""
+        kind = "invalid_request_error" if status < 500 else "server_error"
+        return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def _input(value: Any) -> list[dict[str, Any]]:
+    """The request's items. Raises Refusal where one is of a kind that cannot be shown to the model."""
+    if isinstance(value, str):
+        return [{"type": "message", "role": "user", "content": value}]
+    if not isinstance(value, list) or not value or not all(isinstance(item, dict) for item in value):
+        invalid("input", "input is neither text nor a non-empty list of items")
+    for i, item in enumerate(value):
+        kind = item.get("type", "message")
+        if kind != "message" and kind not in _TURN and kind not in _RESULTS:
+            refuse("input", f"input[{i}] of type {kind!r} cannot be shown to this model: send messages and tool items")
+    return value
+
+
+def _grouped(items: list[dict[str, Any]]) -> list[Any]:
+    """Items with those of one assistant turn gathered in a list; what was gathered once is gathered so again."""
+    grouped: list[Any] = []
+    turn: list[Any] | None = None
+    for item in items:
+        if item.get("type") in _TURN or item.get("role") == "assistant":
+            if turn is None:
+                grouped.append(turn := [])
+            turn.append(item)
+        else:
+            turn = None
+            grouped.append(item)
+    return grouped
+
+
+def _turn(items: list[Any]) -> Message:
+    """The items of an assistant turn as one message."""
+    prose, thoughts, calls = [], [], []
+    for item in items:
+        kind = item.get("type", "message")
+        if kind == "reasoning":
+            thoughts += [str(part.get("text", "")) for part in item.get("content") or ()]
+        elif kind == "function_call":
+            name = flat_name(item.get("namespace"), item.get("name"))
+            calls.append(call_of(item.get("call_id"), name, item.get("arguments") or "{}"))
+        elif kind == "custom_tool_call":
+            name = flat_name(item.get("namespace"), item.get("name"))
+            calls.append(call_of(item.get("call_id"), name, {"input": item.get("input", "")}))
+        else:
+            prose.append(text_of(item.get("content"), "assistant message"))
+    message: Message = {"role": "assistant", "content": "\n".join(prose)}
+    if reasoning := "\n".join(filter(None, thoughts)):
+        message["reasoning"] = reasoning
+    if calls:
+        message["tool_calls"] = calls
+    return message
+
+
+def flat_name(namespace: Any, name: Any) -> str:
+    """A tool's name as the model is shown it: unique over namespaces."""
+    return f"{namespace}__{name}" if namespace else str(name or "")
+
+
+def _tools(given: Any) -> tuple[list[dict[str, Any]], Mapping[str, tuple[str, str]]]:
+    """Tools in the shape of Chat Completions, and what the client calls those whose name was changed."""
+    if not isinstance(given, list) or not all(isinstance(tool, dict) for tool in given):
+        invalid("tools", "tools is not a list of objects")
+    tools: list[dict[str, Any]] = []
+    renamed: dict[str, tuple[str, str]] = {}
+    for i, tool in enumerate(given):
+        if tool.get("type") != "namespace":
+            tools.append(_tool(tool, f"tools[{i}]"))
+            continue
+        space = str(tool.get("name") or "")
+        for inner in tool.get("tools") or ():
+            plain = _tool(inner, f"tools[{i}] ({space})")
+            name = plain["function"]["name"]
+            flat = flat_name(space, name)
+            renamed[flat] = (space, name)
+            tools.append({"type": "function", "function": {**plain["function"], "name": flat}})
+    return tools, renamed
+
+
+def _tool(tool: Mapping[str, Any], where: str) -> dict[str, Any]:
+    kind = tool.get("type")
+    if kind != "function":
+        refuse("tools", f"{where} of type {kind!r} is not a function the client runs: turn it off in the client")
+    not_strict(tool, where)
+    return function_tool(tool, "parameters", where)
+
+
+def _check_reasoning(wanted: Mapping[str, Any]) -> None:
+    """Raises Refusal where more is asked for than to be shown what the policy reasons."""
+    for name, value in wanted.items():
+        allowed = (None, "auto") if name in ("summary", "generate_summary") else (None,)
+        if value not in allowed:
+            refuse("reasoning", f"reasoning.{name}={shown(value)} cannot be honoured by this engine: leave it out")
+
+
+def _structure(text: Mapping[str, Any]) -> Structure | None:
+    """What `text` asks for. Raises Refusal."""
+    for name, value in text.items():
+        if name != "format" and (name != "verbosity" or value not in (None, "medium")):
+            refuse("text", f"text.{name}={shown(value)} cannot be honoured by this engine: leave it out")
+    return structure_of(text.get("format"), "text")
+
+
+def _include(wanted: Any) -> bool:
+    """Whether reasoning items carry an opaque part. Raises Refusal for anything else to include."""
+    for name in wanted:
+        if name != _ENCRYPTED:
+            refuse("include", f"include={shown(name)} cannot be honoured by this engine: leave it out")
+    return bool(wanted)
