@@ -147,7 +147,7 @@ class _Placing:
         if held is None:
             ids = self.renderer.start([*(entry.message for entry in known), *messages], lineage.tools)
         else:
-            ids = self.renderer.extend(messages, lineage.tools)
+            ids = self.renderer.extend(messages, lineage.tools, held[-1])
         prefill: array[int] = array("i")
         if begun is not None:  # without the token that would end the turn
             begun[PREFILL] = True
@@ -158,15 +158,13 @@ class _Placing:
         return Placement(lineage, new, prompt, context, opens=False, told=told, prefill=prefill)
 
     def _entries(self, items: Sequence[Any], known: Sequence[Entry]) -> list[Entry]:
-        """New history entries; tool results learn the name of the tool they answer."""
+        """New history entries; tool results learn the tool they answer, and the model's own id of the call."""
         entries = [Entry(self.history.canonical(item), spelling(item)) for item in items]
         if any(e.message["role"] == "tool" for e in entries):
-            names: dict[str, str] = {}
-            for entry in [*known[-1:], *entries]:
-                names.update({c["id"]: c["name"] for c in entry.message.get("tool_calls") or () if c["name"]})
+            calls = {c["id"]: c for e in [*known[-1:], *entries] for c in e.message.get("tool_calls") or ()}
             for entry in entries:
-                if name := names.get(entry.message.get("tool_call_id", "")):
-                    entry.message["name"] = name
+                call = calls.get(entry.message.get("tool_call_id", ""), {})
+                entry.message.update({key: call[key] for key in ("name", "native") if call.get(key)})
         return entries
 
     def _append(self, found: _Found) -> Placement:

@@ -1,8 +1,9 @@
 """The rendering seam (torch-free): messages to ids, once, incrementally, never re-tokenising what was sampled.
 
 Canonical messages: {"role": "system"|"user"|"assistant"|"tool", "content": str, "tool_calls"?: [{"id", "name",
-"arguments": dict, "raw": str, "invalid"?: reason}], "tool_call_id"?: str, "name"?: str (a tool result's tool),
-"reasoning"?: str}. A malformed call keeps its raw text and carries `invalid`.
+"arguments": dict, "raw": str, "invalid"?: reason, "text"?: str, "native"?: str}], "tool_call_id"?: str, "name"?: str
+(a tool result's tool), "native"?: str, "reasoning"?: str}. A malformed call keeps its raw text and carries `invalid`.
+`raw` is the arguments' JSON as sampled; `text` the call as sampled where that is not JSON; `native` the model's own id.
 """
 
 from collections.abc import Sequence
@@ -40,9 +41,12 @@ class Renderer(Protocol):
         """Ids of a new segment's whole first prompt, generation prompt included."""
         ...
 
-    def extend(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> list[int]:
+    def extend(
+        self, messages: Sequence[Message], tools: Sequence[dict[str, Any]], after: int | None = None
+    ) -> list[int]:
         """Ids to append after a sampled assistant turn: what the template puts between (end-of-turn remainder), the new
-        non-policy `messages`, and the next generation prompt."""
+        non-policy `messages`, and the next generation prompt. `after`: the id that ended the turn, where templates that
+        end a turn with the next one's marker must know it (None: the usual one)."""
         ...
 
     def assistant(self, message: Message) -> list[int]:

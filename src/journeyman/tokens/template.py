@@ -75,7 +75,9 @@ class TemplateRenderer:
         text = self._render([self._plain(m) for m in messages], self._known(tools).safe, prompt=True)
         return self.encoder.encode(text, remember=True)
 
-    def extend(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> list[int]:
+    def extend(
+        self, messages: Sequence[Message], tools: Sequence[dict[str, Any]], after: int | None = None
+    ) -> list[int]:
         """Ids between a sampled turn's stop token and the next turn: separator, `messages`, generation prompt.
 
         Raises RenderError.
