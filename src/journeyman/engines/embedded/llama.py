@@ -51,7 +51,7 @@ class LeanLlama:
         self.query_heads: int = config.num_attention_heads
         self.heads: int = config.num_key_value_heads
         self.head_size: int = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-        self.grouped = self.heads != self.query_heads
+        self.sharing = self.query_heads // self.heads
         self.eps: float = config.rms_norm_eps
         self.embedding: Tensor = model.model.embed_tokens.weight.detach()
         self.head: Tensor = model.lm_head.weight.detach()
@@ -88,12 +88,11 @@ class LeanLlama:
                 rows.values[depth, piece.row, :, piece.start : end] = v[at : at + new].transpose(0, 1)
                 keys = rows.keys[depth, piece.row, :, :, :end].transpose(-1, -2)
                 values = rows.values[depth, piece.row, :, :end]
-                one = scaled_dot_product_attention(
+                one = scaled_dot_product_attention(  # repeated heads take the fused path, which grouped ones do not
                     q[None, at : at + new].transpose(1, 2),
-                    keys[None],
-                    values[None],
+                    keys[None].repeat_interleave(self.sharing, 1),
+                    values[None].repeat_interleave(self.sharing, 1),
                     attn_mask=mask,
-                    enable_gqa=self.grouped,
                 )
                 mixed.append(one[0].transpose(0, 1).reshape(new, -1))
                 at += new
