@@ -25,6 +25,7 @@ def _facts(run: Run, tasks: dict[str, Task]) -> dict[str, str]:
     facts = {
         "recipe": f"{recipe.name} {recipe.identity()[:16]}, seed {recipe.seed}",
         "held-out tasks": f"{len(tasks)}, first seed {recipe.tasks.heldout_seed}",
+        "held-out differ from training in": "entities, figures and sentence templates, not in the kind of task",
         "made with": f"journeyman {journeyman.__version__}, Python {platform.python_version()}",
         "machine": f"{platform.machine()}, {platform.system()}",
     }
