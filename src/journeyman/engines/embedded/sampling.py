@@ -40,12 +40,14 @@ def sample(logits: Tensor, draws: Sequence[Draw]) -> tuple[NDArray[np.int64], ND
     Inverse-CDF sampling: u ~ U[0, 1) of the call's stream picks the first token whose cumulative probability is above.
     """
     logits = logits.float()
+    if not any(draw.temperature for draw in draws):
+        return logits.argmax(-1).cpu().numpy(), np.zeros(len(draws), dtype=np.float32)
     heat = torch.tensor([draw.temperature or 1.0 for draw in draws], device=logits.device)[:, None]
     logprobs = torch.log_softmax(logits / heat, -1)
     for n, draw in enumerate(draws):
         if draw.temperature and (draw.top_p < 1.0 or draw.top_k > 0):
             logprobs[n] = truncate(logprobs[n], draw.top_p, draw.top_k)
-    cumulative = torch.cumsum(logprobs.double().exp(), -1)
+    cumulative = torch.cumsum(logprobs.exp(), -1, dtype=torch.float64)
     uniform = np.array([draw.stream.random() for draw in draws])
     threshold = torch.from_numpy(uniform).to(logits.device)[:, None] * cumulative[:, -1:]
     tokens = torch.searchsorted(cumulative, threshold, right=True).clamp_(max=logits.shape[-1] - 1)
