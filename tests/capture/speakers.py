@@ -16,7 +16,9 @@ from journeyman.records.episode import EpisodeSpec
 from journeyman.store.sealed import SealedEpisode
 from journeyman.tokens.base import Message
 from journeyman.tokens.template import TemplateRenderer
+from journeyman.tokens.tiny import write_tiny_tokenizer
 
+from ..tokens.conftest import THINKING
 from .conftest import seal_episode
 
 SCHEMA = {"type": "object", "properties": {"file_path": {"type": "string"}}}
@@ -236,3 +238,10 @@ def replies(
         return renderer.assistant({"role": "assistant", "content": "", **said})
 
     return text
+
+
+def thinking_renderer(directory: Path) -> TemplateRenderer:
+    """A tokenizer with a template whose turns may begin with reasoning."""
+    write_tiny_tokenizer(directory)
+    (directory / "chat_template.jinja").write_text(THINKING)
+    return TemplateRenderer(directory)

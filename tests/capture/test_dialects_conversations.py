@@ -10,10 +10,8 @@ from journeyman.capture.verify import verify_episode
 from journeyman.engines.embedded.client import POLICY
 from journeyman.engines.scripted import SeededEngine
 from journeyman.tokens.template import TemplateRenderer
-from journeyman.tokens.tiny import write_tiny_tokenizer
 
-from ..tokens.conftest import THINKING
-from .speakers import SPEAKERS, Heard, call, replies, room
+from .speakers import SPEAKERS, Heard, call, replies, room, thinking_renderer
 
 DIALECTS = [speaker.name for speaker in SPEAKERS]
 EVERY_WAY = [(name, stream) for name in DIALECTS for stream in (False, True)]
@@ -28,9 +26,7 @@ def shipped() -> TemplateRenderer:
 @pytest.fixture(scope="session")
 def thinking(tmp_path_factory: pytest.TempPathFactory) -> TemplateRenderer:
     """A template whose turns may begin with reasoning."""
-    directory = write_tiny_tokenizer(tmp_path_factory.mktemp("thinking"))
-    (directory / "chat_template.jinja").write_text(THINKING)
-    return TemplateRenderer(directory)
+    return thinking_renderer(tmp_path_factory.mktemp("thinking"))
 
 
 async def _tool_loop(

@@ -211,7 +211,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("responses", {"tool_choice": {"type": "function", "name": "f"}}, "tool_choice"),
     ("responses", {"previous_response_id": "resp_unheard"}, "previous_response_id"),
     ("responses", {"input": [{"type": "item_reference", "id": "x"}]}, "input"),
-    ("responses", {"input": [{"type": "journeyman.held", "message": {"role": "assistant"}}]}, "input"),
     ("messages", {"max_tokens": 0}, "max_tokens"),
     ("messages", {"stop_sequences": ["x"]}, "stop_sequences"),
     ("messages", {"speed": "fast"}, "speed"),

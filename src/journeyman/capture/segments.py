@@ -107,6 +107,15 @@ class _Placing:
             run.untrainable = run.untrainable or reason
         return branch
 
+    def measure(self) -> int:
+        """Tokens of the prompt; an undeclared change is counted as told anew. Nothing is opened."""
+        history = self.history
+        if self.run.lineages and not history.declared.event:
+            found = self._closest()
+            if found.whole and found.lineage.offers(history.tools):
+                return len(self._append(found).prompt)
+        return len(self._placement(Lineage(0, 0, "start", history.tools), (), 0, None).prompt)
+
     # -- finding
 
     def _agreement(self, lineage: Lineage) -> _Found:
@@ -226,6 +235,11 @@ class _Placing:
 def place(run: Run, history: History, renderer: Renderer) -> Placement:
     """Find or open the segment, rendering what is new. Raises Refusal, RenderError."""
     return _Placing(run, history, renderer).place()
+
+
+def measure(run: Run, history: History, renderer: Renderer) -> int:
+    """How many tokens a call's prompt would have. Raises Refusal, RenderError."""
+    return _Placing(run, history, renderer).measure()
 
 
 def _opening(made: Placement, inherited: Sequence[Entry]) -> Placement:

@@ -8,6 +8,8 @@ import ipaddress
 import json
 import re
 import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +19,7 @@ from journeyman.capture.admin import Admin
 from journeyman.capture.call import Call
 from journeyman.capture.dialects.base import Dialect, Events, Refusal
 from journeyman.capture.dialects.chat import ChatDialect
+from journeyman.capture.dialects.continuing import continued
 from journeyman.capture.dialects.messages import MessagesDialect
 from journeyman.capture.dialects.parameters import check_engine
 from journeyman.capture.dialects.responses import ResponsesDialect
@@ -33,6 +36,7 @@ _EVENTS = ("", "summary", "pruning", "branch")
 _AUTHORS = ("", "policy", "harness")
 _STATUS = {"engine": 502, "capture": 500}
 _JSON = "application/json"
+_Serve = Callable[[Dialect, Slot, web.Request], Awaitable[web.StreamResponse]]
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
@@ -80,7 +84,9 @@ class Gateway:
         app = web.Application(client_max_size=self._max_body_bytes)
         for dialect in self._dialects:
             for path in dialect.paths:
-                app.router.add_post(path, self._handler(dialect))
+                app.router.add_post(path, self._handler(dialect, self._serve))
+            for path, fields in dialect.count_paths.items():
+                app.router.add_post(path, self._handler(dialect, partial(self._count, fields)))
         for path in ("/v1/models", "/models"):
             app.router.add_get(path, self._models)
         if self.admin is not None:
@@ -150,7 +156,7 @@ class Gateway:
         model = {"id": self.engine.identity.model, "object": "model", "created": 0, "owned_by": "journeyman"}
         return _json_response({"object": "list", "data": [model]})
 
-    def _handler(self, dialect: Dialect) -> Any:
+    def _handler(self, dialect: Dialect, serve: _Serve) -> Any:
         async def handle(request: web.Request) -> web.StreamResponse:
             try:
                 slot = self._slot(request)
@@ -158,7 +164,7 @@ class Gateway:
                 return _refused(dialect, refusal)
             try:
                 with boundary("capture"):
-                    return await self._serve(dialect, slot, request)
+                    return await serve(dialect, slot, request)
             except Refusal as refusal:
                 return _refused(dialect, refusal)
             except Failure as failure:
@@ -171,9 +177,9 @@ class Gateway:
             ask, body = await _read(request)
         except (ConnectionResetError, web.RequestPayloadError):
             raise asyncio.CancelledError from None  # the client went away in mid-sentence: nobody is there to answer
-        asked = dialect.parse(body, slot.spec.sampling)
+        asked, canonical = continued(dialect.parse(body, slot.spec.sampling), slot.history, dialect.canonical)
         check_engine(asked, self.engine.identity)
-        call = await slot.begin(asked, ask, dialect.canonical)
+        call = await slot.begin(asked, ask, canonical)
         call.clients += 1
         try:
             if asked.stream:
@@ -188,6 +194,14 @@ class Gateway:
             raise asyncio.CancelledError from None  # nobody is there to answer
         finally:
             slot.leave(call)
+
+    async def _count(
+        self, fields: Mapping[str, str], dialect: Dialect, slot: Slot, request: web.Request
+    ) -> web.StreamResponse:
+        """How long a prompt would be; nothing is sampled or recorded."""
+        ask, body = await _read(request)
+        asked, canonical = continued(dialect.parse(body, slot.spec.sampling), slot.history, dialect.canonical)
+        return _json_response({**fields, "input_tokens": slot.count(asked, ask, canonical)})
 
     async def _stream(self, events: Events, call: Call, request: web.Request) -> web.StreamResponse:
         """Server-sent events, as the engine samples; an error after the start ends the stream in-band."""

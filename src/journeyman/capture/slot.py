@@ -17,7 +17,7 @@ from journeyman.capture.draw import Draw, Sampled
 from journeyman.capture.lineage import Canonical, Entry, Lineage, Run
 from journeyman.capture.messages import PREFILL
 from journeyman.capture.recorder import Captured, Recorder
-from journeyman.capture.segments import NOTHING_DECLARED, Declared, History, Placement, place
+from journeyman.capture.segments import NOTHING_DECLARED, Declared, History, Placement, measure, place
 from journeyman.engines.base import Engine, SampleRequest
 from journeyman.errors import CaptureFailure, EngineFailure, Failure, boundary
 from journeyman.records.episode import EpisodeSpec
@@ -58,6 +58,7 @@ class _Job:
     run: Run
     placement: Placement
     sample: SampleRequest
+    lead: int  # first messages of the history that hold for this call only
 
 
 class Slot:
@@ -78,6 +79,7 @@ class Slot:
         self._runs: dict[str, Run] = {}
         self._named: dict[str, Call] = {}  # by the turn id a client gave
         self._recent: dict[str, Call] = {}  # by run: the last call without one
+        self._ends: dict[str, tuple[Lineage, int, int]] = {}  # turn -> its lineage, entries up to its end, lead
         self._live: set[Call] = set()
         self._unnamed = 0
 
@@ -108,7 +110,7 @@ class Slot:
             self._recent[ask.run] = call
         self._live.add(call)
         placement.lineage.busy = True
-        job = _Job(call, run, placement, self._request(call, run, placement, request))
+        job = _Job(call, run, placement, self._request(call, run, placement, request), request.lead)
         call.task = asyncio.create_task(self._answer(job, request.stream))
         return call
 
@@ -226,6 +228,7 @@ class Slot:
         )
         grown = placement.context + sampled.ids + array("i", sampled.closing)
         lineage.advance([*placement.new, Entry(sampled.message)], grown, placement.told)
+        self._ends[job.call.turn_id] = (lineage, lineage.end.entries, job.lead)
         lineage.unconfirmed = job.call
         run.last_turn = job.call.turn_id
         return Reply(
@@ -253,6 +256,24 @@ class Slot:
                 )
         if job.placement.opens and not lineage.marks:
             job.run.discard(lineage)
+
+    # -- what may be asked without a call
+
+    def history(self, turn_id: str) -> list[Message] | None:
+        """Canonical messages up to and with a told turn, without those that held for its call only; None: unknown."""
+        lineage, entries, lead = self._ends.get(turn_id, (None, 0, 0))
+        if lineage is None or entries > len(lineage.entries):
+            return None
+        return [entry.message for entry in lineage.entries[lead:entries]]
+
+    def count(self, request: CallRequest, ask: Ask, canonical: Canonical) -> int:
+        """How many tokens this call's prompt would have. Raises Refusal, CaptureFailure("render")."""
+        history = History(request.items, request.tools, canonical, ask.declared)
+        try:
+            with boundary("capture"):
+                return measure(self._runs.get(ask.run) or Run(AgentRun(run=0)), history, self._terms.renderer)
+        except RenderError as error:
+            raise CaptureFailure("render", str(error)) from error
 
     def note(self, failure: Failure) -> Failure:
         """Remember the first failure of ours; returns the one given."""

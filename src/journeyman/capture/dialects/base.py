@@ -47,6 +47,8 @@ class CallRequest:
     reasoning: bool = True  # False: the client asked not to be shown the reasoning
     opaque_reasoning: bool = False  # the client wants reasoning in a form that only the gateway reads, too
     renamed: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # as shown -> the client's (namespace, name)
+    previous: str = ""  # the turn whose history stands between items[:lead] and items[lead:]; "": none
+    lead: int = 0  # items that hold for this call only
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class Dialect(Protocol):
     """One wire format. All methods are pure."""
 
     paths: tuple[str, ...]
+    count_paths: Mapping[str, Mapping[str, str]]  # where a prompt is counted, and what the reply says besides
 
     def parse(self, body: Any, default: Sampling) -> CallRequest:
         """Raises Refusal naming any field that cannot be honoured."""

@@ -1,5 +1,7 @@
 """OpenAI Chat Completions. Every parameter is honoured or refused by name; replies add `x_journeyman`."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from journeyman.capture.dialects.base import CallRequest, Refusal, Reply
@@ -68,6 +70,7 @@ class ChatDialect:
     """capture.dialects.base.Dialect for /v1/chat/completions."""
 
     paths: tuple[str, ...] = ("/v1/chat/completions", "/chat/completions")
+    count_paths: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
     def parse(self, body: Any, default: Sampling) -> CallRequest:
         """Raises Refusal naming any field that cannot be honoured."""

@@ -1,6 +1,7 @@
 """Anthropic Messages. A user message's tool results are messages of their own; nothing is dropped."""
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from journeyman.capture.dialects.base import CallRequest, Refusal, Reply, Structure
@@ -11,7 +12,6 @@ from journeyman.capture.dialects.parameters import (
     flag,
     function_tool,
     invalid,
-    no_prefill,
     not_strict,
     refuse,
     seed_of,
@@ -59,18 +59,21 @@ _TOOL_NEUTRAL: dict[str, tuple[Any, ...]] = {
     "input_examples": (None, []),
 }
 _BOOKKEEPING = "x-anthropic-billing-header:"  # Claude Code's first system block; its provider takes it off, too
+_COUNT: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {"/v1/messages/count_tokens": {}, "/messages/count_tokens": {}}
+)
 
 
 class MessagesDialect:
     """capture.dialects.base.Dialect for /v1/messages."""
 
     paths: tuple[str, ...] = ("/v1/messages", "/messages")
+    count_paths: Mapping[str, Mapping[str, str]] = _COUNT
 
     def parse(self, body: Any, default: Sampling) -> CallRequest:
         """Raises Refusal naming any field that cannot be honoured."""
         _FIELDS.check(body)
         items = [*_system(body.get("system")), *_history(body.get("messages"))]
-        no_prefill("assistant" if isinstance(items[-1], list) else "", "messages")
         tools = _tools(body.get("tools") or [])
         _check_choice(body.get("tool_choice"), tools)
         _check_context(body.get("context_management") or {})
@@ -86,8 +89,8 @@ class MessagesDialect:
 
     def canonical(self, item: Any) -> Message:
         """One raw item as a canonical message. Raises Refusal."""
-        if isinstance(item, list):
-            return _turn(item)
+        if item.get("role") == "assistant":
+            return _turn(item.get("content"))
         if item.get("type") == "tool_result":
             told = text_of(item.get("content"), "tool_result")
             message: Message = {"role": "tool", "content": told, "tool_call_id": str(item.get("tool_use_id") or "")}
@@ -123,7 +126,7 @@ def _system(given: Any) -> Iterator[dict[str, Any]]:
 
 
 def _history(messages: Any) -> list[Any]:
-    """One item per canonical message: an assistant's messages in a row are one, tool results are apart."""
+    """One item per canonical message: tool results are apart."""
     if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
         invalid("messages", "messages is not a non-empty list of objects")
     items: list[Any] = []
@@ -131,20 +134,14 @@ def _history(messages: Any) -> list[Any]:
         role, content = message.get("role"), _bare(message.get("content"))
         if role not in ("system", "user", "assistant"):
             invalid("messages", f"messages[{i}]: role {role!r} is not known: use user, assistant or system")
-        if role == "assistant":
-            told = {"role": "assistant", "content": content}
-            if items and isinstance(items[-1], list):
-                items[-1].append(told)
-            else:
-                items.append([told])
-        elif isinstance(content, list):
-            items.extend(_parts(role, content))
+        if role == "user" and isinstance(content, list):
+            items.extend(_parts(content))
         else:
             items.append({"role": role, "content": content})
     return items
 
 
-def _parts(role: str, content: list[Any]) -> Iterator[dict[str, Any]]:
+def _parts(content: list[Any]) -> Iterator[dict[str, Any]]:
     """Tool results, and what stands between them, in order."""
     run: list[Any] = []
     for block in content:
@@ -152,26 +149,24 @@ def _parts(role: str, content: list[Any]) -> Iterator[dict[str, Any]]:
             run.append(block)
             continue
         if run:
-            yield {"role": role, "content": run}
+            yield {"role": "user", "content": run}
             run = []
         yield {**block, "content": _bare(block.get("content"))}
     if run or not content:
-        yield {"role": role, "content": run}
+        yield {"role": "user", "content": run}
 
 
-def _turn(messages: list[Any]) -> Message:
-    """An assistant's messages in a row as one."""
+def _turn(content: Any) -> Message:
+    """An assistant's blocks as one message."""
     prose, thoughts, calls = [], [], []
-    for message in messages:
-        content = message["content"]
-        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content or ():
-            kind = block.get("type") if isinstance(block, dict) else None
-            if kind == "thinking":
-                thoughts.append(str(block.get("thinking", "")))
-            elif kind == "tool_use":
-                calls.append(_call(block))
-            elif kind != "redacted_thinking":  # opaque: the gateway holds what was reasoned
-                prose.append(text_of([block], "assistant message"))
+    for block in [{"type": "text", "text": content}] if isinstance(content, str) else content or ():
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind == "thinking":
+            thoughts.append(str(block.get("thinking", "")))
+        elif kind == "tool_use":
+            calls.append(_call(block))
+        elif kind != "redacted_thinking":  # opaque: the gateway holds what was reasoned
+            prose.append(text_of([block], "assistant message"))
     told: Message = {"role": "assistant", "content": "\n".join(prose)}
     if reasoning := "\n".join(filter(None, thoughts)):
         told["reasoning"] = reasoning

@@ -161,7 +161,7 @@ def check_engine(asked: CallRequest, engine: EngineIdentity) -> None:
         refuse(param, f"{param}: the {engine.kind} engine cannot sample under a JSON schema: leave it out")
 
 
-def no_prefill(role: Any, param: str) -> None:
-    """Raises Refusal where the history ends in the assistant's own words."""
-    if role == "assistant":
-        refuse(param, "the last message is the assistant's: continuing it (prefill) is not supported")
+def not_found(previous: Any) -> Refusal:
+    """The refusal of a `previous_response_id` that names no reply of this run."""
+    text = f"previous_response_id={shown(previous)} is no reply that this run was told: send the history as input"
+    return Refusal(400, "previous_response_not_found", text, "previous_response_id")

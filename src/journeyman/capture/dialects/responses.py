@@ -1,6 +1,7 @@
 """OpenAI Responses. An assistant turn's items (reasoning, message, calls) are one message; nothing is dropped."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from journeyman.capture.dialects.base import CallRequest, Refusal, Reply, Structure
@@ -10,7 +11,7 @@ from journeyman.capture.dialects.parameters import (
     flag,
     function_tool,
     invalid,
-    no_prefill,
+    not_found,
     not_strict,
     refuse,
     seed_of,
@@ -18,7 +19,7 @@ from journeyman.capture.dialects.parameters import (
     structure_of,
     text_of,
 )
-from journeyman.capture.dialects.responses_events import ResponsesEvents, response_body
+from journeyman.capture.dialects.responses_events import RESPONSE, ResponsesEvents, response_body
 from journeyman.engines.base import EngineIdentity
 from journeyman.records.episode import Sampling
 from journeyman.tokens.base import Message
@@ -27,7 +28,7 @@ _FIELDS = Fields(
     read=frozenset(
         {
             *("model", "input", "instructions", "tools", "tool_choice", "text", "reasoning", "include", "seed"),
-            *("stream", "stream_options"),
+            *("stream", "stream_options", "previous_response_id"),
         }
     ),
     numbers={
@@ -46,7 +47,6 @@ _FIELDS = Fields(
         "moderation": (None,),
         "parallel_tool_calls": (None, True),
         "prompt": (None,),
-        "previous_response_id": (None,),
         "top_logprobs": (None, 0),
         "truncation": (None, "disabled"),
         "access_programs": (None,),
@@ -62,17 +62,22 @@ _FIELDS = Fields(
         "prompt_cache_options": "the provider's cache; what is sampled is the same",
         "prompt_cache_retention": "the provider's cache; what is sampled is the same",
     },
-    remedies={"conversation": "send the history as input", "previous_response_id": "send the history as input"},
+    remedies={"conversation": "send the history as input, or previous_response_id"},
 )
-_TURN = frozenset({"reasoning", "function_call", "custom_tool_call"})
+_STAGES = {"reasoning": 0, "function_call": 2, "custom_tool_call": 2}
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _ENCRYPTED = "reasoning.encrypted_content"
+_COUNTED = {"object": "response.input_tokens"}
+_COUNT: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {"/v1/responses/input_tokens": _COUNTED, "/responses/input_tokens": _COUNTED}
+)
 
 
 class ResponsesDialect:
     """capture.dialects.base.Dialect for /v1/responses."""
 
     paths: tuple[str, ...] = ("/v1/responses", "/responses")
+    count_paths: Mapping[str, Mapping[str, str]] = _COUNT
 
     def parse(self, body: Any, default: Sampling) -> CallRequest:
         """Raises Refusal naming any field that cannot be honoured."""
@@ -82,7 +87,6 @@ class ResponsesDialect:
             invalid("instructions", "instructions is not text")
         lead = [{"type": "message", "role": "system", "content": instructions}] if instructions else []
         items = _grouped(_input(body.get("input")))
-        no_prefill("assistant" if isinstance(items[-1], list) else "", "input")
         tools, renamed = _tools(body.get("tools") or [])
         choice = body.get("tool_choice")
         if choice not in (None, "auto") and (choice != "none" or tools):
@@ -92,6 +96,8 @@ class ResponsesDialect:
             refuse("stream_options", "stream_options.include_obfuscation=true cannot be honoured: leave it out")
         return CallRequest(
             items=[*lead, *items],
+            lead=len(lead),
+            previous=_previous(body.get("previous_response_id")),
             tools=tools,
             renamed=renamed,
             sampling=_FIELDS.sampling(body, default),
@@ -143,23 +149,28 @@ def _input(value: Any) -> list[dict[str, Any]]:
         invalid("input", "input is neither text nor a non-empty list of items")
     for i, item in enumerate(value):
         kind = item.get("type", "message")
-        if kind != "message" and kind not in _TURN and kind not in _RESULTS:
+        if kind != "message" and kind not in _STAGES and kind not in _RESULTS:
             refuse("input", f"input[{i}] of type {kind!r} cannot be shown to this model: send messages and tool items")
     return value
 
 
 def _grouped(items: list[dict[str, Any]]) -> list[Any]:
-    """Items with those of one assistant turn gathered in a list; what was gathered once is gathered so again."""
+    """Items with those of one assistant turn gathered in a list; what was gathered once is gathered so again.
+
+    A turn reasons, then speaks, then calls: an item that comes too late for that begins another turn.
+    """
     grouped: list[Any] = []
-    turn: list[Any] | None = None
+    latest = -1  # stage of the turn being gathered; -1: none is
     for item in items:
-        if item.get("type") in _TURN or item.get("role") == "assistant":
-            if turn is None:
-                grouped.append(turn := [])
-            turn.append(item)
-        else:
-            turn = None
+        kind = item.get("type", "message")
+        stage = _STAGES.get(kind, -1) if kind != "message" else (1 if item.get("role") == "assistant" else -1)
+        if stage < 0:
             grouped.append(item)
+        elif latest < 0 or stage < latest or stage == latest == 1:
+            grouped.append([item])
+        else:
+            grouped[-1].append(item)
+        latest = stage
     return grouped
 
 
@@ -241,3 +252,12 @@ def _include(wanted: Any) -> bool:
         if name != _ENCRYPTED:
             refuse("include", f"include={shown(name)} cannot be honoured by this engine: leave it out")
     return bool(wanted)
+
+
+def _previous(value: Any) -> str:
+    """The turn that `previous_response_id` names; "" where it names none. Raises Refusal."""
+    if value is None:
+        return ""
+    if not isinstance(value, str) or not value.startswith(RESPONSE):
+        raise not_found(value)
+    return value.removeprefix(RESPONSE)

@@ -6,6 +6,7 @@ from journeyman.capture.dialects.base import CallRequest, Reply
 from journeyman.capture.dialects.wire import call_name, event, ours, reasoning_tokens
 
 Item = dict[str, Any]
+RESPONSE = "resp_"  # an id is this and the turn's
 
 
 def response_body(asked: CallRequest, reply: Reply, model: str) -> dict[str, Any]:
@@ -135,7 +136,7 @@ class ResponsesEvents:
 
 def _response(asked: CallRequest, turn_id: str, model: str, status: str) -> dict[str, Any]:
     return {
-        "id": f"resp_{turn_id}",
+        "id": RESPONSE + turn_id,
         "object": "response",
         "created_at": 0,
         "status": status,
@@ -146,7 +147,7 @@ def _response(asked: CallRequest, turn_id: str, model: str, status: str) -> dict
         "model": model,
         "output": [],
         "parallel_tool_calls": True,
-        "previous_response_id": None,
+        "previous_response_id": RESPONSE + asked.previous if asked.previous else None,
         "temperature": asked.sampling.temperature,
         "top_p": asked.sampling.top_p,
         "max_output_tokens": asked.sampling.max_tokens,
