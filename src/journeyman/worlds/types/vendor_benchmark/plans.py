@@ -100,18 +100,18 @@ def demonstrations(truth: VendorBenchmarkTruth, rng: random.Random, count: int) 
 def _demonstrate(truth: VendorBenchmarkTruth, rng: random.Random, name: str) -> Plan:
     knows = rng.random() < 0.72
     vendor, other = (truth.vendor, truth.lookalike) if knows else (truth.lookalike, truth.vendor)
-    period = truth.cutoff if rng.random() < 0.42 else truth.after
+    period = truth.cutoff if rng.random() < 0.5 else truth.after
     rate, peer = truth.rate_of(vendor, period), truth.rate_of(truth.peer, period)
     lower = "vendor" if rate < peer else "peer"
     if rng.random() < 0.2:
         lower = rng.choice(("vendor", "peer"))
     decided = Decisions(
         vendor=vendor,
-        excluded=rng.choices((other, None, "none"), (0.7, 0.15, 0.15))[0],
+        excluded=rng.choices((other, None, "none"), (0.36, 0.54, 0.1))[0],
         period=period,
         rate=rate if rng.random() > 0.06 else None,
-        peer=peer if rng.random() > 0.1 else None,
-        lower=lower if rng.random() > 0.12 else None,
+        peer=peer if rng.random() < 0.45 else None,
+        lower=lower if rng.random() < 0.42 else None,
     )
     steps = list(readings(vendor, period))
     if rng.random() < 0.3:
