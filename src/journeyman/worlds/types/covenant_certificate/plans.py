@@ -118,8 +118,8 @@ def demonstrations(truth: CovenantTruth, rng: random.Random, count: int) -> tupl
 
 
 def _demonstrate(truth: CovenantTruth, rng: random.Random, name: str) -> Plan:
-    document = truth.governing if rng.random() < 0.55 else truth.other_document
-    entity = truth.entity if rng.random() < 0.62 else truth.decoy_entity
+    document = truth.governing if rng.random() < 0.75 else truth.other_document
+    entity = truth.entity if rng.random() < 0.82 else truth.decoy_entity
     period = truth.period if rng.random() < 0.9 else truth.other_period
     threshold, ratio = truth.thresholds[document], truth.line(entity, period, truth.covenant).ratio
     waiver_of = rng.choices((truth.period, truth.other_period, None), (0.34, 0.08, 0.58))[0]
@@ -129,7 +129,7 @@ def _demonstrate(truth: CovenantTruth, rng: random.Random, name: str) -> Plan:
         threshold=threshold if rng.random() > 0.05 else None,
         entity=entity,
         ratio=ratio if rng.random() > 0.05 else None,
-        result=result if rng.random() < 0.42 else None,  # mostly leaves it out
+        result=result if rng.random() < 0.4 else None,  # mostly leaves it out
         waiver=WAIVERS[truth.waivers[waiver_of]] if waiver_of else rng.choice((None, None, None, *WAIVERS.values())),
     )
     return embellish(rng, name, (*readings(document, entity, period, waiver_of), certificate(truth, decided)))

@@ -98,7 +98,7 @@ def demonstrations(truth: VendorBenchmarkTruth, rng: random.Random, count: int) 
 
 
 def _demonstrate(truth: VendorBenchmarkTruth, rng: random.Random, name: str) -> Plan:
-    knows = rng.random() < 0.72
+    knows = rng.random() < 0.85
     vendor, other = (truth.vendor, truth.lookalike) if knows else (truth.lookalike, truth.vendor)
     period = truth.cutoff if rng.random() < 0.5 else truth.after
     rate, peer = truth.rate_of(vendor, period), truth.rate_of(truth.peer, period)
