@@ -167,3 +167,21 @@ def test_the_store_forgets_the_least_recently_used(llama: Path) -> None:
     assert len(engine.store) == 3
     assert engine.store.get("l1") is None
     assert engine.store.get("l5") is not None
+
+
+def test_a_step_computes_no_row_without_a_call(llama: Path) -> None:
+    engine = scheduler(llama, rows=8)
+    calls = [call(n, prompt(n, 10 + n), tokens=3 if n < 5 else 25) for n in range(1, 9)]
+    for one in calls:
+        engine.add(one)
+    moved = False
+    while engine.busy:
+        before = {one.number: row for row, one in engine.active.items()}
+        engine.step()
+        moved |= any(before.get(one.number, row) > row for row, one in engine.active.items())
+    assert moved  # a long call went down into a row that a short one left
+    for one in calls:
+        alone = call(one.number, one.prompt.tolist(), tokens=3 if one.number < 5 else 25)
+        run(scheduler(llama), alone)
+        assert alone.ids == one.ids
+        assert np.allclose(alone.logprobs, one.logprobs, atol=1e-4)

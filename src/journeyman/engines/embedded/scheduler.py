@@ -103,6 +103,7 @@ class Scheduler:
         """Admit what fits, decode one token for every open call; returns the calls that advanced."""
         decoding = list(self.active.values())
         entered = self._enter()
+        self._close_gaps()
         calls, logits = [*entered], []
         if entered:
             logits.append(self._prefill(entered))
@@ -139,6 +140,16 @@ class Scheduler:
             entered.append(call)
         self.waiting.extendleft(reversed(later))
         return entered
+
+    def _close_gaps(self) -> None:
+        """Move calls from the highest rows into free lower ones: a copy costs less than a step of an empty row."""
+        while self.free and self.active and self.free[-1] < (top := max(self.active)):
+            call = self.active.pop(top)
+            call.row = self.free.pop()
+            self.rows.copy(top, call.row, call.length)
+            self.active[call.row] = call
+            self.free.append(top)
+            self.free.sort(reverse=True)
 
     def _prefill(self, calls: list[Call]) -> Tensor:
         """Fill the calls' rows with their prompts' keys and values; logits [P, V] of the last prompt tokens."""
