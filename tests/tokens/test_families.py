@@ -21,6 +21,8 @@ from journeyman.tokens.renderers import FamilyRenderer, ReadByFamily
 from journeyman.tokens.template import RenderError, TemplateRenderer
 from journeyman.tokens.tiny import write_tiny_tokenizer
 
+pytest.importorskip("renderers", reason="the package of template families is not installed")
+
 REAL = Path(os.environ.get("JOURNEYMAN_VOCABULARIES") or Path.home() / ".cache" / "journeyman" / "vocabularies")
 VOCABULARIES = {  # of the real ones: the directory below REAL
     "qwen3": "qwen3",
