@@ -186,7 +186,6 @@ async def test_the_turn_is_on_record_before_the_reply_ends(opened: Opener, seede
         ({"tool_choice": "required"}, "tool_choice"),
         ({"response_format": {"type": "json_object"}}, "response_format"),
         ({"logprobs": True}, "logprobs"),
-        ({"parallel_tool_calls": False}, "parallel_tool_calls"),
         ({"brand_new_knob": 1}, "brand_new_knob"),
         ({"temperature": "hot"}, "temperature"),
         ({"top_p": 1.5}, "top_p"),

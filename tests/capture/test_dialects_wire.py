@@ -171,6 +171,9 @@ async def test_a_prompt_that_is_too_long_says_so_in_the_words_each_client_knows(
 
 # -- every parameter is honoured, harmless, or refused by name
 
+TOOL = {"type": "function", "name": "f", "parameters": SCHEMA, "strict": False}
+CHAT_TOOL = {"type": "function", "function": {"name": "f", "parameters": SCHEMA}}
+INPUT_TOOL = {"name": "f", "input_schema": SCHEMA}
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     *[
         (dialect, body, next(iter(body)))
@@ -201,7 +204,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("responses", {"conversation": "conv_1"}, "conversation"),
     ("responses", {"truncation": "auto"}, "truncation"),
     ("responses", {"max_tool_calls": 3}, "max_tool_calls"),
-    ("responses", {"parallel_tool_calls": False}, "parallel_tool_calls"),
+    ("chat", {"parallel_tool_calls": False, "tools": [CHAT_TOOL]}, "parallel_tool_calls"),
+    ("responses", {"parallel_tool_calls": False, "tools": [TOOL]}, "parallel_tool_calls"),
     ("responses", {"reasoning": {"effort": "high"}}, "reasoning"),
     ("responses", {"text": {"format": {"type": "json_schema", "name": "x", "schema": {}}}}, "text"),
     ("responses", {"text": {"verbosity": "low"}}, "text"),
@@ -219,7 +223,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("messages", {"output_config": {"format": {"type": "json_schema", "schema": {}}}}, "output_config"),
     ("messages", {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}, "context_management"),
     ("messages", {"tool_choice": {"type": "any"}, "tools": [{"name": "f", "input_schema": {}}]}, "tool_choice"),
-    ("messages", {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}, "tool_choice"),
+    (
+        "messages",
+        {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}, "tools": [INPUT_TOOL]},
+        "tool_choice",
+    ),
     ("messages", {"tools": [{"name": "f", "input_schema": {}, "strict": True}]}, "tools"),
     ("messages", {"tools": [{"name": "f", "input_schema": {}, "defer_loading": True}]}, "tools"),
     ("messages", {"mcp_servers": [{"type": "url", "url": "http://x"}]}, "mcp_servers"),
@@ -252,7 +260,7 @@ HARMLESS: dict[str, dict[str, Any]] = {
             "text": {"format": {"type": "text"}},
             "include": ["reasoning.encrypted_content"],
         },
-        **{"client_metadata": {"turn": "1"}, "tool_choice": "none", "parallel_tool_calls": True},
+        **{"client_metadata": {"turn": "1"}, "tool_choice": "none", "parallel_tool_calls": False},
     },
     "messages": {
         **{"metadata": {"user_id": "u"}, "service_tier": "auto", "stop_sequences": [], "tool_choice": {"type": "none"}},

@@ -17,6 +17,7 @@ from aiohttp import web
 
 from journeyman.capture.admin import Admin
 from journeyman.capture.call import Call
+from journeyman.capture.clients import client_of
 from journeyman.capture.dialects.base import Dialect, Events, Refusal
 from journeyman.capture.dialects.chat import ChatDialect
 from journeyman.capture.dialects.continuing import continued
@@ -255,14 +256,18 @@ async def _read(request: web.Request) -> tuple[Ask, Any]:
     except ValueError as error:
         raise Refusal(400, "invalid_json", f"the body is not JSON: {error}") from None
     declared = Declared(event, author or None)  # type: ignore[arg-type]
+    client = client_of(headers)
+    own = names["Run"], names["Parent"]
+    run, parent = client.loop(headers) if client is not None and not own[0] else own
     return Ask(
         turn_id=names["Turn"],
-        run=names["Run"],
-        parent=names["Parent"],
+        run=run,
+        parent=parent,
         handoff=names["Handoff"] or None,
         declared=declared,
         retry=headers.get("x-stainless-retry-count", "0") != "0",
         fingerprint=hash(raw),
+        client=client,
     ), body
 
 

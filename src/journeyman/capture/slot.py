@@ -7,17 +7,26 @@ import asyncio
 import hashlib
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from journeyman.capture.call import Call
+from journeyman.capture.clients import Client, handed_over
 from journeyman.capture.dialects.base import CallRequest, Refusal, Reply
 from journeyman.capture.draw import Draw, Sampled
 from journeyman.capture.lineage import Canonical, Entry, Lineage, Run
 from journeyman.capture.messages import PREFILL
 from journeyman.capture.recorder import Captured, Recorder
-from journeyman.capture.segments import NOTHING_DECLARED, Declared, History, Placement, measure, place
+from journeyman.capture.segments import (
+    NOTHING_DECLARED,
+    Declared,
+    History,
+    Placement,
+    measure,
+    place,
+    recognise_nothing,
+)
 from journeyman.engines.base import Engine, SampleRequest
 from journeyman.errors import CaptureFailure, EngineFailure, Failure, boundary
 from journeyman.records.episode import EpisodeSpec
@@ -36,6 +45,7 @@ class Ask:
     handoff: str | None = None  # event (a tool call's id) that handed work to a new run
     declared: Declared = NOTHING_DECLARED
     retry: bool = False  # the client says that it asks again
+    client: Client | None = None  # None: it is not one known by name
     fingerprint: int = 0  # of the body
 
 
@@ -96,7 +106,7 @@ class Slot:
             return known
         if self._closing:
             raise Refusal(403, "episode_closed", "this episode is closed: no further call is served")
-        run = self._run(ask)
+        run = self._run(request, ask, canonical)
         placement = self._place(run, request, ask, canonical)
         self._unnamed += not ask.turn_id
         call = Call(
@@ -135,7 +145,7 @@ class Slot:
         else:
             call.cancel()
 
-    def _run(self, ask: Ask) -> Run:
+    def _run(self, request: CallRequest, ask: Ask, canonical: Canonical) -> Run:
         if (run := self._runs.get(ask.run)) is not None:
             return run
         record = AgentRun(run=0)
@@ -144,16 +154,27 @@ class Slot:
             if parent is None:
                 text = f"run {ask.parent or 'root'!r} has made no call yet: name the run that handed over"
                 raise Refusal(400, "unknown_run", text, "X-Journeyman-Parent")
-            record = AgentRun(
-                run=len(self._runs), parent=parent.record.run, fork_turn=parent.last_turn, handoff_event=ask.handoff
-            )
+            fork, handoff = parent.last_turn, ask.handoff
+            if handoff is None and ask.client is not None:
+                fork, handoff = self._fork(parent, [canonical(item) for item in request.items])
+            record = AgentRun(run=len(self._runs), parent=parent.record.run, fork_turn=fork, handoff_event=handoff)
         self._runs[ask.run] = Run(record)
         return self._runs[ask.run]
+
+    def _fork(self, parent: Run, told: Sequence[Message]) -> tuple[str | None, str | None]:
+        """The latest turn of a run, and the call in it, that handed over what a new run is told."""
+        used = {run.record.handoff_event for run in self._runs.values()}
+        for turn_id, (lineage, entries, _) in reversed(self._ends.items()):
+            if lineage.run == parent.record.run and entries <= len(lineage.entries):
+                calls = lineage.entries[entries - 1].message.get("tool_calls") or ()
+                if (handoff := handed_over([c for c in calls if c["id"] not in used], told)) is not None:
+                    return turn_id, handoff
+        return parent.last_turn, None
 
     def _place(self, run: Run, request: CallRequest, ask: Ask, canonical: Canonical) -> Placement:
         try:
             with boundary("capture"):
-                history = History(request.items, request.tools, canonical, ask.declared)
+                history = _history(request, ask, canonical)
                 placement = place(run, history, self._terms.renderer)
         except RenderError as error:
             raise self.note(CaptureFailure("render", str(error))) from error
@@ -268,7 +289,7 @@ class Slot:
 
     def count(self, request: CallRequest, ask: Ask, canonical: Canonical) -> int:
         """How many tokens this call's prompt would have. Raises Refusal, CaptureFailure("render")."""
-        history = History(request.items, request.tools, canonical, ask.declared)
+        history = _history(request, ask, canonical)
         try:
             with boundary("capture"):
                 return measure(self._runs.get(ask.run) or Run(AgentRun(run=0)), history, self._terms.renderer)
@@ -301,6 +322,11 @@ class Slot:
             with suppress(Failure):  # a sampler that died after the last turn takes nothing from this episode
                 await self._terms.engine.release(self._name(lineage))
         return self.captured
+
+
+def _history(request: CallRequest, ask: Ask, canonical: Canonical) -> History:
+    recognise = ask.client.recognise if ask.client is not None else recognise_nothing
+    return History(request.items, request.tools, canonical, ask.declared, recognise)
 
 
 def _begun(placement: Placement) -> Message | None:

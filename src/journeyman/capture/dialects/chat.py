@@ -9,6 +9,7 @@ from journeyman.capture.dialects.parameters import (
     Fields,
     call_of,
     flag,
+    free_choice,
     invalid,
     not_strict,
     refuse,
@@ -23,7 +24,17 @@ from journeyman.tokens.base import Message
 
 _FIELDS = Fields(
     read=frozenset(
-        {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "seed", "response_format"}
+        {
+            "model",
+            "messages",
+            "tools",
+            "tool_choice",
+            "parallel_tool_calls",
+            "stream",
+            "stream_options",
+            "seed",
+            "response_format",
+        }
     ),
     numbers={
         "temperature": (float, "temperature"),
@@ -42,7 +53,6 @@ _FIELDS = Fields(
         "logit_bias": (None, {}),
         "logprobs": (None, False),
         "top_logprobs": (None, 0),
-        "parallel_tool_calls": (None, True),
         "modalities": (None, ["text"]),
         "reasoning_effort": (None,),
         "verbosity": (None, "medium"),
@@ -83,9 +93,7 @@ class ChatDialect:
             refuse("tools", "tools is not a list of function tools")
         for i, tool in enumerate(tools):
             not_strict(tool.get("function") or {}, f"tools[{i}]")
-        choice = body.get("tool_choice")
-        if choice not in (None, "auto") and (choice != "none" or tools):
-            refuse("tool_choice", f"tool_choice={choice!r} cannot be honoured by this engine: use auto")
+        free_choice(body, tools)
         options = body.get("stream_options") or {}
         if options.get("include_obfuscation"):
             refuse("stream_options", "stream_options.include_obfuscation=true cannot be honoured: leave it out")

@@ -204,7 +204,7 @@ def _check_choice(choice: Any, tools: list[dict[str, Any]]) -> None:
     kind = choice.get("type") if isinstance(choice, dict) else choice
     if kind not in (None, "auto") and (kind != "none" or tools):
         refuse("tool_choice", f"tool_choice={shown(choice)} cannot be honoured by this engine: use auto")
-    if isinstance(choice, dict) and choice.get("disable_parallel_tool_use"):
+    if isinstance(choice, dict) and choice.get("disable_parallel_tool_use") and tools:
         refuse(
             "tool_choice", "tool_choice.disable_parallel_tool_use=true cannot be honoured by this engine: leave it out"
         )

@@ -1,7 +1,7 @@
 """What every dialect asks of a request's fields: each is honoured, asks for nothing, or is refused by its own name."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -137,6 +137,15 @@ def not_strict(tool: Mapping[str, Any], where: str) -> None:
     """Raises Refusal where a tool's arguments would have to be sampled under its schema."""
     if tool.get("strict"):
         refuse("tools", f"{where}: strict=true cannot be honoured by this engine: set it to false")
+
+
+def free_choice(body: Mapping[str, Any], tools: Sequence[Any]) -> None:
+    """Raises Refusal where the policy would have to be made to call, or not to call; without tools nothing is asked."""
+    choice = body.get("tool_choice")
+    if choice not in (None, "auto") and (choice != "none" or tools):
+        refuse("tool_choice", f"tool_choice={shown(choice)} cannot be honoured by this engine: use auto")
+    if body.get("parallel_tool_calls") not in (None, True) and tools:
+        refuse("parallel_tool_calls", "parallel_tool_calls=false cannot be honoured by this engine: leave it out")
 
 
 def structure_of(wanted: Any, param: str) -> Structure | None:

@@ -9,6 +9,7 @@ from journeyman.capture.dialects.parameters import (
     Fields,
     call_of,
     flag,
+    free_choice,
     function_tool,
     invalid,
     not_found,
@@ -27,7 +28,18 @@ from journeyman.tokens.base import Message
 _FIELDS = Fields(
     read=frozenset(
         {
-            *("model", "input", "instructions", "tools", "tool_choice", "text", "reasoning", "include", "seed"),
+            *(
+                "model",
+                "input",
+                "instructions",
+                "tools",
+                "tool_choice",
+                "parallel_tool_calls",
+                "text",
+                "reasoning",
+                "include",
+                "seed",
+            ),
             *("stream", "stream_options", "previous_response_id"),
         }
     ),
@@ -45,7 +57,6 @@ _FIELDS = Fields(
         "image": (None,),
         "max_tool_calls": (None,),
         "moderation": (None,),
-        "parallel_tool_calls": (None, True),
         "prompt": (None,),
         "top_logprobs": (None, 0),
         "truncation": (None, "disabled"),
@@ -88,9 +99,7 @@ class ResponsesDialect:
         lead = [{"type": "message", "role": "system", "content": instructions}] if instructions else []
         items = _grouped(_input(body.get("input")))
         tools, renamed = _tools(body.get("tools") or [])
-        choice = body.get("tool_choice")
-        if choice not in (None, "auto") and (choice != "none" or tools):
-            refuse("tool_choice", f"tool_choice={shown(choice)} cannot be honoured by this engine: use auto")
+        free_choice(body, tools)
         _check_reasoning(body.get("reasoning") or {})
         if (body.get("stream_options") or {}).get("include_obfuscation"):
             refuse("stream_options", "stream_options.include_obfuscation=true cannot be honoured: leave it out")

@@ -1,0 +1,80 @@
+"""Agents known by name: which of their loops a call is of, and which changes of history are theirs. Nothing is guessed.
+
+They say the first in headers of their own, and the second in fixed words, both as seen on the wire of the versions
+that tests/capture/test_dialects_agents.py runs.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from journeyman.capture.segments import NOTHING_DECLARED, Declared
+from journeyman.tokens.base import Message
+
+Headers = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Client:
+    """One known agent."""
+
+    name: str
+    speaks: Callable[[Headers], bool]
+    loop: Callable[[Headers], tuple[str, str]]  # (run, the run that handed over to it); "" is the root
+    summary: str  # what its message that replaces a history begins with
+
+    def recognise(self, recorded: Sequence[Message], told: Sequence[Message]) -> Declared:
+        """A summary where the history told now holds one that is not on record."""
+        known = {m["content"] for m in recorded if self.summary in m["content"]}
+        new = [m for m in told if m["role"] == "user" and self.summary in m["content"] and m["content"] not in known]
+        return Declared("summary") if new else NOTHING_DECLARED
+
+
+def _claude_code_loop(headers: Headers) -> tuple[str, str]:
+    return headers.get("x-claude-code-agent-id", ""), headers.get("x-claude-code-parent-agent-id", "")
+
+
+def _codex_loop(headers: Headers) -> tuple[str, str]:
+    session, thread = headers.get("session-id", ""), headers.get("thread-id", "")
+    parent = headers.get("x-codex-parent-thread-id", "")
+    return ("" if thread == session else thread), ("" if parent == session else parent)
+
+
+CLIENTS: tuple[Client, ...] = (
+    Client(
+        name="claude-code",
+        speaks=lambda headers: headers.get("User-Agent", "").startswith("claude-cli/"),
+        loop=_claude_code_loop,
+        summary="This session is being continued from a previous conversation",
+    ),
+    Client(
+        name="codex",
+        speaks=lambda headers: headers.get("originator", "").startswith("codex"),
+        loop=_codex_loop,
+        summary="Another language model started to solve this problem",
+    ),
+)
+
+
+def client_of(headers: Headers) -> Client | None:
+    """The known agent that sends these headers; None where it is not known."""
+    return next((client for client in CLIENTS if client.speaks(headers)), None)
+
+
+def handed_over(calls: Sequence[dict[str, Any]], told: Sequence[Message]) -> str | None:
+    """The id of the call whose longest text is in what a new loop's user says; None where there is none."""
+    said = [message["content"] for message in told if message["role"] == "user"]
+    for call in calls:
+        longest = max(_texts(call["arguments"]), key=len, default="")
+        if longest and any(longest in text for text in said):
+            return str(call["id"])
+    return None
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text inside a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
