@@ -53,6 +53,26 @@ async def test_an_episode_is_opened_used_and_closed_by_http(gateway: Gateway, tm
     assert (await _ask(gateway, "POST", "/admin/episodes/close", _admin(gateway), closing))[0] == 404
 
 
+async def test_an_episode_that_a_killed_gateway_left_is_gone_on_with_by_http(
+    gateway: Gateway, renderer: TemplateRenderer, seeded: SeededEngine, tmp_path: Path
+) -> None:
+    spec = {"spec": SPEC.model_dump(mode="json")}
+    directory = tmp_path / "job" / "episodes" / SPEC.key
+    async with Gateway(seeded, renderer) as earlier:
+        slot = earlier.open(SPEC, directory, 4096)
+        chat = {"messages": [{"role": "user", "content": "hello"}]}
+        assert (await _ask(earlier, "POST", "/v1/chat/completions", slot.key, chat))[0] == 200
+        left = {path.name: path.read_bytes() for path in directory.iterdir()}
+    for name, data in left.items():
+        (directory / name).write_bytes(data)
+    status, answer = await _ask(gateway, "POST", "/admin/episodes", _admin(gateway), spec)
+    assert (status, answer["error"]["code"]) == (500, "capture.already_recorded")
+    status, _ = await _ask(gateway, "POST", "/admin/episodes", _admin(gateway), spec | {"resume": True})
+    assert status == 200
+    closing = {"episode": SPEC.id}
+    assert (await _ask(gateway, "POST", "/admin/episodes/close", _admin(gateway), closing))[1]["turns"] == 1
+
+
 async def test_the_two_kinds_of_keys_do_not_open_each_others_doors(gateway: Gateway, tmp_path: Path) -> None:
     slot = gateway.open(SPEC, tmp_path / "e", 4096)
     for method, path in (("GET", "/admin/episodes"), ("POST", "/admin/weights"), ("POST", "/admin/episodes/close")):

@@ -1,14 +1,20 @@
 """A history may be begun, continued, rewound and split: what the model saw is on record, and what is sampled stays."""
 
 import asyncio
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
 
+from journeyman.capture.server import Gateway
 from journeyman.capture.verify import verify_episode
 from journeyman.engines.scripted import SeededEngine
+from journeyman.records.episode import EpisodeSpec
 from journeyman.store.sealed import SealedEpisode
-from journeyman.tokens.template import TemplateRenderer
+from journeyman.tokens.template import RenderError, TemplateRenderer
+from journeyman.tokens.tiny import write_tiny_tokenizer
 
 from .conftest import TOOLS, Opener, Place, says
 
@@ -125,6 +131,34 @@ async def test_a_real_change_inside_the_recorded_history_is_answered_and_trains_
     assert len(episode.segments) == 2
     assert not any(s.trainable for s in episode.segments)
     assert "first differing token" in episode.segments[1].untrainable_reason
+    assert verify_episode(place.directory) is None
+
+
+class Choosy(TemplateRenderer):
+    """A template that cannot be asked for some messages alone, but shows whole histories that have them."""
+
+    def extend(self, messages: Sequence[Any], *rest: Any, **more: Any) -> list[int]:
+        if any(message["content"] == "unspeakable" for message in messages):
+            raise RenderError("not on its own")
+        return super().extend(messages, *rest, **more)
+
+
+async def test_what_cannot_be_rendered_as_an_append_is_answered_kept_and_trains_nothing(
+    tmp_path: Path, seeded: SeededEngine
+) -> None:
+    spec = EpisodeSpec(job="job", policy="p", task="t", group="g", attempt=0)
+    async with Gateway(seeded, Choosy(write_tiny_tokenizer(tmp_path / "tokenizer"))) as gateway:
+        slot = gateway.open(spec, tmp_path / "episode", 4096)
+        async with openai.AsyncOpenAI(base_url=f"{slot.url}/v1", api_key=slot.key, max_retries=0) as client:
+            place = Place(gateway, slot, tmp_path / "episode", spec, client)
+            await place.ask()
+            place.tell("unspeakable")
+            await place.ask()
+            episode = await place.sealed()
+    assert [(s.opened_by, s.trainable) for s in episode.segments] == [("start", False), ("branch", False)]
+    reason = episode.segments[1].untrainable_reason
+    assert "not on its own" in reason
+    assert "first differing token" in reason
     assert verify_episode(place.directory) is None
 
 

@@ -20,7 +20,7 @@ from journeyman.errors import Failure
 from journeyman.records.episode import EpisodeSpec
 from journeyman.store.layout import Job
 
-Opened = Callable[[EpisodeSpec, Path, int], Slot]
+Opened = Callable[[EpisodeSpec, Path, int, bool], Slot]
 
 
 class Admin:
@@ -70,7 +70,7 @@ class Admin:
         return {"episodes": sorted(self._slots), "engine": self._engine.identity.model_dump(mode="json")}
 
     async def _open(self, body: dict[str, Any]) -> Any:
-        """{"spec": EpisodeSpec, "context_tokens"?} -> {"episode", "url", "key", "directory"}."""
+        """{"spec": EpisodeSpec, "context_tokens"?, "resume"?} -> {"episode", "url", "key", "directory"}."""
         spec = EpisodeSpec.model_validate(body.get("spec"))
         if spec.job != self._job.name:
             raise Refusal(400, "invalid_request", f"this gateway records job {self._job.name!r}, not {spec.job!r}")
@@ -83,7 +83,7 @@ class Admin:
         window = body.get("context_tokens", 131_072)
         if not isinstance(window, int) or window < 1:
             raise Refusal(400, "invalid_request", f"context_tokens={window!r}: use a positive integer")
-        slot = self._slots[spec.id] = self._open_slot(spec, directory, window)
+        slot = self._slots[spec.id] = self._open_slot(spec, directory, window, body.get("resume") is True)
         return {"episode": spec.id, "url": slot.url, "key": slot.key, "directory": str(directory)}
 
     async def _close(self, body: dict[str, Any]) -> Any:

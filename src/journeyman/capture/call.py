@@ -1,8 +1,8 @@
 """One model call in flight. It may outlive its client: a retry joins it, and what nobody was told is an orphan."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import Literal, NamedTuple
+from collections.abc import AsyncIterator
+from typing import Literal, NamedTuple, Protocol
 
 from journeyman.capture.dialects.base import Reply
 from journeyman.errors import EngineFailure, Failure
@@ -15,12 +15,22 @@ class Shown(NamedTuple):
     text: str
 
 
+class Log(Protocol):
+    """Where it is noted what became of a recorded turn."""
+
+    def delivered(self, turn_id: str) -> None:
+        """A client was sent all of it."""
+        ...
+
+    def orphan(self, turn_id: str) -> None:
+        """Nobody was told of it, and the history went on without it."""
+        ...
+
+
 class Call:
     """State shared by the task that samples and the clients that wait. `explicit`: the client named the turn."""
 
-    def __init__(
-        self, turn_id: str, run: str, explicit: bool, fingerprint: int, on_orphan: Callable[[str], None]
-    ) -> None:
+    def __init__(self, turn_id: str, run: str, explicit: bool, fingerprint: int, log: "Log") -> None:
         self.turn_id = turn_id
         self.run = run
         self.explicit = explicit
@@ -29,21 +39,36 @@ class Call:
         self.reply: Reply | None = None
         self.failure: Failure | None = None
         self.clients = 0
-        self.delivered = False  # a client was sent the whole reply
+        self._delivered = False
         self.prompt_tokens = 0
         self.cached_tokens = 0  # of the prompt, reused from the lineage
-        self._on_orphan = on_orphan
+        self._log = log
         self._shown: list[Shown] = []
         self._news: asyncio.Event | None = None
 
     @property
     def done(self) -> bool:
         """Whether the sampling task has ended, either way."""
-        return self.task is not None and self.task.done()
+        return self.reply is not None or (self.task is not None and self.task.done())
+
+    @property
+    def delivered(self) -> bool:
+        """Whether a client was sent the whole reply."""
+        return self._delivered
+
+    def deliver(self) -> None:
+        """A client was sent the whole reply; so says the log from now on."""
+        if not self._delivered:
+            self._delivered = True
+            self._log.delivered(self.turn_id)
 
     def orphan(self) -> None:
         """The finished turn was never told to a client and the history went on without it."""
-        self._on_orphan(self.turn_id)
+        self._log.orphan(self.turn_id)
+
+    def replay(self, reply: Reply, delivered: bool) -> None:
+        """Take the place of a call that an earlier gateway recorded."""
+        self.reply, self._delivered = reply, delivered
 
     def cancel(self) -> None:
         """Stop sampling; the engine is told."""
@@ -80,7 +105,8 @@ class Call:
         """Pieces as they come, from the beginning; None whenever nothing came for so long. Ends with the task."""
         news = self._news = self._news or asyncio.Event()
         task, at = self.task, 0
-        assert task is not None
+        if task is None:  # replayed: there is nothing to wait for
+            return
         task.add_done_callback(lambda _: news.set())
         while True:
             news.clear()

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from journeyman.capture.messages import remainder
 from journeyman.engines.base import Engine, EngineIdentity, SampleChunk, SampleRequest
+from journeyman.engines.routes import Routes
 from journeyman.errors import CaptureFailure, EngineFailure, boundary
 from journeyman.tokens.base import Message, Renderer, Stream
 from journeyman.tokens.template import RenderError
@@ -28,6 +29,7 @@ class Sampled:
     finish_reason: Finish
     message: dict[str, Any]
     seconds: float
+    routes: Routes | None = None  # experts of the positions that the engine was asked for
 
 
 @dataclass
@@ -41,6 +43,7 @@ class Draw:
     versions: "array[int]" = field(default_factory=lambda: array("i"))
     finish: Finish | None = None
     message: Message | None = None
+    routes: Routes | None = None
 
     def whole(self) -> bool:
         """Whether every id has its log-prob and version."""
@@ -66,6 +69,7 @@ class Draw:
                         self.versions.extend(chunk.versions)
                         self.finish = chunk.finish_reason or self.finish
                         self.message = chunk.message or self.message
+                        self.routes = chunk.routes or self.routes
                         if stream is not None:
                             prose = stream.push(chunk.ids)
                             show(stream.reasoning(), prose[owed:])
@@ -109,6 +113,7 @@ class Draw:
             else self.finish or "aborted",
             message=message,
             seconds=seconds,
+            routes=self.routes,
         )
 
     def aborted(self, renderer: Renderer, tools: list[dict[str, Any]], seconds: float) -> Sampled | None:

@@ -39,6 +39,7 @@ class Mark:
     sha256: Any  # running hash of ids[:ids]
     crc: int  # of the same
     told: Told
+    expert_rows: int = 0  # positions whose routed experts are on record
 
 
 _START = Mark(0, 0, hashlib.sha256(), 0, NOTHING_TOLD)
@@ -52,6 +53,7 @@ class Lineage:
         self.index = index
         self.opened_by = opened_by
         self.tools = tools
+        self._tools_to_come = False  # reopened: only their digest is on record
         self.tools_digest = sha256_hex(canonical_json(tools))
         self.ids: array[int] = array("i")
         self.entries: list[Entry] = []
@@ -64,6 +66,16 @@ class Lineage:
         self.busy = False  # a call on it is in flight
         self.closed = False
         self.unconfirmed: Any = None  # the last turn's Call, until a client's history shows that it was seen
+
+    @classmethod
+    def reopened(cls, record: Segment) -> "Lineage":
+        """A segment as its record says, without its turns."""
+        lineage = cls(record.run, record.index, record.opened_by, [])
+        lineage._tools_to_come, lineage.tools_digest = True, record.tools_digest
+        lineage.predecessor, lineage.summary_by = record.predecessor, record.summary_by
+        lineage.prefix_before, lineage.prefix_after = record.prefix_before, record.prefix_after
+        lineage.untrainable = record.untrainable_reason
+        return lineage
 
     @property
     def end(self) -> Mark:
@@ -109,9 +121,12 @@ class Lineage:
 
     def offers(self, tools: list[dict[str, Any]]) -> bool:
         """Whether these are its tools."""
-        return tools == self.tools
+        if self._tools_to_come:
+            self._tools_to_come = sha256_hex(canonical_json(tools)) != self.tools_digest
+            self.tools = [] if self._tools_to_come else tools
+        return not self._tools_to_come and tools == self.tools
 
-    def advance(self, messages: Sequence[Entry], ids: Sequence[int], told: Told) -> None:
+    def advance(self, messages: Sequence[Entry], ids: Sequence[int], told: Told, expert_rows: int = 0) -> None:
         """Append a finished turn: its new messages, the assistant's, and all its ids."""
         before = self.end
         self.entries.extend(messages)
@@ -119,7 +134,9 @@ class Lineage:
         new = memoryview(self.ids)[before.ids :]
         sha256 = before.sha256.copy()
         sha256.update(new)
-        self.marks.append(Mark(len(self.entries), len(self.ids), sha256, zlib.crc32(new, before.crc), told))
+        self.marks.append(
+            Mark(len(self.entries), len(self.ids), sha256, zlib.crc32(new, before.crc), told, expert_rows)
+        )
 
     def roll_back(self) -> None:
         """Forget the last turn (it stays in the log, as an orphan)."""

@@ -9,7 +9,7 @@ import zlib
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,15 @@ from journeyman.capture.draw import Sampled
 from journeyman.capture.lineage import Lineage, Run
 from journeyman.capture.segments import Placement
 from journeyman.engines.base import SampleRequest
+from journeyman.engines.routes import Routes
 from journeyman.errors import CaptureFailure, Failure
 from journeyman.records.base import Record
 from journeyman.records.turn import Span, Turn
 from journeyman.store.atomic import read_lines, write_atomic
+from journeyman.store.experts import expert_row_bytes, experts_name
 from journeyman.store.token_log import TokenLog
+
+DELIVERED = "delivered.log"  # ids of turns that a client was sent; only while the episode is open
 
 
 @dataclass(frozen=True)
@@ -56,19 +60,25 @@ class _Counts:
 
 
 class Recorder:
-    """The open log of one episode. Raises CaptureFailure where its directory has one already."""
+    """The open log of one episode. Raises CaptureFailure where its directory has one already.
 
-    def __init__(self, directory: Path) -> None:
+    `resume`: a log that an earlier gateway left is gone on with, after `reopen.reopen` put it in order.
+    """
+
+    def __init__(self, directory: Path, resume: bool = False) -> None:
         self._directory = directory
-        if (directory / "turns.jsonl").exists():
+        if not resume and (directory / "turns.jsonl").exists():
             raise CaptureFailure("already_recorded", f"{directory} holds turns of an earlier attempt")
         self._tokens = TokenLog(directory)
         self._turns = (directory / "turns.jsonl").open("ab", buffering=0)
         self._segments = (directory / "segments.jsonl").open("ab", buffering=0)
         self._runs = (directory / "runs.jsonl").open("ab", buffering=0)
+        self._told = (directory / DELIVERED).open("ab", buffering=0)
+        self._experts: BinaryIO | None = None
+        self._expert_rows = 0
         self._counts: dict[str, _Counts] = {}
         self._amended: set[str] = set()
-        self._segment_lines = b""
+        self._segment_lines = (directory / "segments.jsonl").read_bytes()
         self.closed = False
 
     def commit(
@@ -80,16 +90,22 @@ class Recorder:
         *,
         model: str,
         orphan: bool,
+        body_crc32: int = 0,
     ) -> Turn:
         """Write one turn. Raises CaptureFailure where the prompt is not an append, or the log is closed."""
         if self.closed:
             raise CaptureFailure("slot_closed", f"turn {sample.turn_id} ended after its episode was closed")
         self._assert_append(placement)
+        if sampled.routes is not None and sampled.routes.start != placement.lineage.end.expert_rows:
+            text = f"rows from position {sampled.routes.start}, {placement.lineage.end.expert_rows} are recorded"
+            raise CaptureFailure("experts", text)
         lineage = placement.lineage
         context, drawn, closing = self._append(placement.context, sampled)
         if placement.opens and not orphan:
             lineage.prefix_after = hashlib.sha256(placement.prompt).hexdigest()
             self._open_segment(run, lineage)
+        calls = sampled.message.get("tool_calls") or ()
+        offered = {tool.get("function", {}).get("name") for tool in lineage.tools}
         turn = Turn(
             turn_id=sample.turn_id,
             run=lineage.run,
@@ -109,21 +125,32 @@ class Recorder:
             model=model,
             seconds=sampled.seconds,
             orphan=orphan,
+            invalid_calls=sum(bool(c.get("invalid")) or c["name"] not in offered for c in calls),
+            body_crc32=body_crc32,
+            experts=self._append_experts(sampled.routes),
+            experts_from=lineage.end.expert_rows if sampled.routes else 0,
         )
         _write(self._turns, turn)
         run.next_turn += 1
-        calls = sampled.message.get("tool_calls") or ()
-        offered = {tool.get("function", {}).get("name") for tool in lineage.tools}
-        self._counts[sample.turn_id] = _Counts(
-            prompt=len(placement.prompt),
-            cached=len(placement.prompt) - len(placement.context),
-            sampled=len(sampled.ids),
-            calls=len(calls),
-            invalid=sum(bool(c.get("invalid")) or c["name"] not in offered for c in calls),
-            seconds=sampled.seconds,
-            orphan=orphan,
-        )
+        self.count(turn)
         return turn
+
+    def count(self, turn: Turn) -> None:
+        """Take a recorded turn into the counts."""
+        self._counts[turn.turn_id] = _Counts(
+            prompt=turn.prompt_tokens,
+            cached=turn.prompt_tokens - (turn.context.end - turn.context.start),
+            sampled=turn.sampled.end - turn.sampled.start,
+            calls=len(turn.message.get("tool_calls") or ()),
+            invalid=turn.invalid_calls,
+            seconds=turn.seconds,
+            orphan=turn.orphan,
+        )
+
+    def delivered(self, turn_id: str) -> None:
+        """A client was sent all of the turn: its reply is not in doubt if this process dies now."""
+        if not self.closed:
+            self._told.write(turn_id.encode() + b"\n")
 
     def _assert_append(self, placement: Placement) -> None:
         """Law 3 on the real arrays: the recorded prefix, then the new ids, and nothing else, is the prompt."""
@@ -147,6 +174,19 @@ class Recorder:
         end = spans[1].end
         return spans[0], spans[1], Span(start=end, end=end + after) if after else None
 
+    def _append_experts(self, routes: Routes | None) -> Span | None:
+        """Where the turn's rows lie; None where it has none."""
+        if routes is None:
+            return None
+        if self._experts is None:
+            shape = routes.shape
+            path = self._directory / experts_name(shape.layers, shape.top_k, shape.experts)
+            self._experts = path.open("ab", buffering=0)
+            self._expert_rows = self._experts.tell() // expert_row_bytes(path)
+        self._experts.write(routes.data)
+        self._expert_rows += routes.rows
+        return Span(start=self._expert_rows - routes.rows, end=self._expert_rows)
+
     def _open_segment(self, run: Run, lineage: Lineage) -> None:
         if not run.written:
             _write(self._runs, run.record)
@@ -163,8 +203,11 @@ class Recorder:
     def close(self, runs: list[Run], failure: Failure | None) -> Captured:
         """Close the files; nothing is recorded after. Settles which turns were orphans and which segments train."""
         self.closed = True
-        for file in (self._tokens, self._turns, self._segments, self._runs):
+        for file in (self._tokens, self._turns, self._segments, self._runs, self._told):
             file.close()
+        if self._experts is not None:
+            self._experts.close()
+        (self._directory / DELIVERED).unlink()  # what it said is in the turns from here on
         records = [lineage.record(run.untrainable) for run in runs for lineage in run.lineages]
         lines = b"".join(record.canonical() + b"\n" for record in records)
         if lines != self._segment_lines:  # a run turned out untrainable, or an untold turn had opened one

@@ -13,6 +13,7 @@ from journeyman.capture.lineage import Canonical, Entry, Lineage, Opening, Run
 from journeyman.capture.messages import PREFILL, describe
 from journeyman.capture.told import Told, rolling, spelling
 from journeyman.tokens.base import Message, Renderer
+from journeyman.tokens.template import RenderError
 
 
 @dataclass(frozen=True)
@@ -177,8 +178,16 @@ class _Placing:
         return entries
 
     def _append(self, found: _Found) -> Placement:
+        """Onto the recorded ids. Where the template refuses, the whole history may yet be shown; it trains nothing."""
         lineage = found.lineage
-        return self._placement(lineage, lineage.entries, found.items, lineage.ids)
+        try:
+            return self._placement(lineage, lineage.entries, found.items, lineage.ids)
+        except RenderError as error:
+            made = self._open("branch", lineage)
+            reason = f"it could not be rendered as an append: {error}; {self._parting(lineage, made)}"
+            made.lineage.untrainable = reason
+            self.run.untrainable = self.run.untrainable or reason
+            return made
 
     def _open(self, opened_by: Opening, predecessor: Lineage | None) -> Placement:
         """A segment that starts with a full render of the history as the client tells it."""
@@ -225,11 +234,14 @@ class _Placing:
             what = "the same history was continued twice"
         else:
             what = "a closed segment was continued" if lineage.closed else "the recorded reply was begun again"
-        old, new = lineage.ids, branch.prompt
+        return f"history changed without a declared event: {what}; {self._parting(lineage, branch)}"
+
+    def _parting(self, lineage: Lineage, made: Placement) -> str:
+        """The first token in which a prompt differs from what a lineage holds."""
+        old, new = lineage.ids, made.prompt
         at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
         shown = [self.renderer.text(ids[at : at + 1].tolist()) if at < len(ids) else "" for ids in (old, new)]
-        tokens = f"first differing token {at}: {shown[0]!r} became {shown[1]!r}"
-        return f"history changed without a declared event: {what}; {tokens}"
+        return f"first differing token {at}: {shown[0]!r} became {shown[1]!r}"
 
 
 def place(run: Run, history: History, renderer: Renderer) -> Placement:

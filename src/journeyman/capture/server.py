@@ -8,6 +8,7 @@ import ipaddress
 import json
 import re
 import secrets
+import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from journeyman.capture.dialects.messages import MessagesDialect
 from journeyman.capture.dialects.parameters import check_engine
 from journeyman.capture.dialects.responses import ResponsesDialect
 from journeyman.capture.recorder import Recorder
+from journeyman.capture.reopen import reopen
 from journeyman.capture.segments import Declared
 from journeyman.capture.slot import Ask, Slot, Terms
 from journeyman.engines.base import Engine
@@ -119,17 +121,23 @@ class Gateway:
             if self._socket:
                 self._socket.unlink(missing_ok=True)
 
-    def open(self, spec: EpisodeSpec, directory: Path, context_tokens: int) -> Slot:
+    def open(
+        self, spec: EpisodeSpec, directory: Path, context_tokens: int, resume: bool = False, key: str | None = None
+    ) -> Slot:
         """A slot that records the episode into `directory`; the window is the engine's own where that is smaller.
 
-        Raises CaptureFailure where the directory holds turns already.
+        `resume`: turns that a killed gateway left there are gone on with. `key`: the episode's; None makes one.
+        Raises CaptureFailure where the directory holds turns and `resume` is False, or a log that cannot be read.
         """
         if self._runner is None:
             raise CaptureFailure("gateway_down", "the gateway is not running")
-        key = f"jm-{secrets.token_urlsafe(32)}"
+        key = key or f"jm-{secrets.token_urlsafe(32)}"
         window = min(context_tokens, self.engine.identity.context_tokens or context_tokens)
         terms = Terms(self.engine, self.renderer, window, self._linger, self._engine_seconds)
-        slot = Slot(spec, Recorder(directory), terms, self.url, key, self._forget)
+        found = reopen(directory) if resume and (directory / "turns.jsonl").exists() else None
+        slot = Slot(spec, Recorder(directory, found is not None), terms, self.url, key, self._forget)
+        if found is not None:
+            slot.restore(found)
         self._slots[key] = slot
         return slot
 
@@ -189,7 +197,8 @@ class Gateway:
             response = _json_response(dialect.reply(asked, reply, self.engine.identity))
             await response.prepare(request)
             await response.write_eof()
-            call.delivered = call.delivered or _connected(request)
+            if _connected(request):
+                call.deliver()
             return response
         except ConnectionResetError:
             raise asyncio.CancelledError from None  # nobody is there to answer
@@ -224,7 +233,8 @@ class Gateway:
             await response.write(events.broken(f"{failure.layer}.{failure.cause}", str(failure)))
         else:
             await response.write(events.ending(reply))
-            call.delivered = call.delivered or _connected(request)
+            if _connected(request):
+                call.deliver()
         await response.write_eof()
         return response
 
@@ -266,7 +276,7 @@ async def _read(request: web.Request) -> tuple[Ask, Any]:
         handoff=names["Handoff"] or None,
         declared=declared,
         retry=headers.get("x-stainless-retry-count", "0") != "0",
-        fingerprint=hash(raw),
+        fingerprint=zlib.crc32(raw),
         client=client,
     ), body
 

@@ -18,6 +18,7 @@ from journeyman.capture.draw import Draw, Sampled
 from journeyman.capture.lineage import Canonical, Entry, Lineage, Run
 from journeyman.capture.messages import PREFILL
 from journeyman.capture.recorder import Captured, Recorder
+from journeyman.capture.reopen import Reopened
 from journeyman.capture.segments import (
     NOTHING_DECLARED,
     Declared,
@@ -30,7 +31,7 @@ from journeyman.capture.segments import (
 from journeyman.engines.base import Engine, SampleRequest
 from journeyman.errors import CaptureFailure, EngineFailure, Failure, boundary
 from journeyman.records.episode import EpisodeSpec
-from journeyman.records.turn import AgentRun
+from journeyman.records.turn import AgentRun, Turn
 from journeyman.tokens.base import Message, Renderer
 from journeyman.tokens.template import RenderError
 
@@ -93,6 +94,25 @@ class Slot:
         self._live: set[Call] = set()
         self._unnamed = 0
 
+    def restore(self, found: Reopened) -> None:
+        """Go on where an earlier gateway was killed: its turns are replayed to whoever asks for them again."""
+        self._runs = {run.record.name: run for run in found.runs}
+        names = {run.record.run: run.record.name for run in found.runs}
+        for turn in found.turns:
+            self._recorder.count(turn)
+            if turn.turn_id in found.orphans:
+                self._recorder.orphan(turn.turn_id)
+            if turn.orphan:
+                continue
+            call = Call(turn.turn_id, names[turn.run], turn.turn_id[0] != "~", turn.body_crc32, self._recorder)
+            call.replay(self._reply(turn), turn.turn_id in found.delivered)
+            if call.explicit:
+                self._named[turn.turn_id] = call
+            else:
+                self._recent[call.run], self._unnamed = call, int(turn.turn_id[1:])
+            if (lineage := found.last.get(turn.turn_id)) is not None:
+                lineage.unconfirmed = call
+
     # -- a call begins, is joined, or is replayed
 
     async def begin(self, request: CallRequest, ask: Ask, canonical: Canonical) -> Call:
@@ -109,9 +129,7 @@ class Slot:
         run = self._run(request, ask, canonical)
         placement = self._place(run, request, ask, canonical)
         self._unnamed += not ask.turn_id
-        call = Call(
-            ask.turn_id or f"~{self._unnamed}", ask.run, bool(ask.turn_id), ask.fingerprint, self._recorder.orphan
-        )
+        call = Call(ask.turn_id or f"~{self._unnamed}", ask.run, bool(ask.turn_id), ask.fingerprint, self._recorder)
         call.prompt_tokens = len(placement.prompt)
         call.cached_tokens = len(placement.prompt) - len(placement.context)
         if ask.turn_id:
@@ -157,7 +175,8 @@ class Slot:
             fork, handoff = parent.last_turn, ask.handoff
             if handoff is None and ask.client is not None:
                 fork, handoff = self._fork(parent, [canonical(item) for item in request.items])
-            record = AgentRun(run=len(self._runs), parent=parent.record.run, fork_turn=fork, handoff_event=handoff)
+            number = 1 + max((run.record.run for run in self._runs.values()), default=0)
+            record = AgentRun(run=number, name=ask.run, parent=parent.record.run, fork_turn=fork, handoff_event=handoff)
         self._runs[ask.run] = Run(record)
         return self._runs[ask.run]
 
@@ -208,6 +227,7 @@ class Slot:
             tools=tuple(lineage.tools),
             incremental=request.stream,
             json_schema=request.structure.json_schema if request.structure else None,
+            routes_from=lineage.end.expert_rows if self._terms.engine.identity.experts else None,
         )
 
     def _name(self, lineage: Lineage) -> str:
@@ -245,22 +265,35 @@ class Slot:
         for i, call in enumerate(calls):
             call["id"] = f"call_{run.record.run}_{run.next_turn}_{i}"
         turn = self._recorder.commit(
-            run, placement, sampled, job.sample, model=self._terms.engine.identity.model, orphan=False
+            run,
+            placement,
+            sampled,
+            job.sample,
+            model=self._terms.engine.identity.model,
+            orphan=False,
+            body_crc32=job.call.fingerprint,
         )
         grown = placement.context + sampled.ids + array("i", sampled.closing)
-        lineage.advance([*placement.new, Entry(sampled.message)], grown, placement.told)
+        rows = lineage.end.expert_rows + (sampled.routes.rows if sampled.routes else 0)
+        lineage.advance([*placement.new, Entry(sampled.message)], grown, placement.told, rows)
         self._ends[job.call.turn_id] = (lineage, lineage.end.entries, job.lead)
         lineage.unconfirmed = job.call
         run.last_turn = job.call.turn_id
+        return self._reply(turn)
+
+    def _reply(self, turn: Turn) -> Reply:
+        """What a recorded turn tells its client."""
+        sampled = turn.sampled.end - turn.sampled.start
+        closing = turn.closing.end - turn.closing.start if turn.closing else 0
         return Reply(
             turn=turn,
-            completion_tokens=len(sampled.ids),
-            cached_tokens=len(placement.prompt) - len(placement.context),
-            context_tokens=len(lineage.ids),
+            completion_tokens=sampled,
+            cached_tokens=turn.prompt_tokens - (turn.context.end - turn.context.start),
+            context_tokens=turn.prompt_tokens + sampled + closing,
             window_tokens=self._terms.context_tokens,
             invalid=tuple(
                 {"id": c["id"], "name": c["name"], "raw": c["raw"], "reason": c["invalid"]}
-                for c in calls
+                for c in turn.message.get("tool_calls") or ()
                 if c.get("invalid")
             ),
         )

@@ -22,7 +22,7 @@ class Fault(Record):
     """The first thing wrong with an episode."""
 
     episode: Path
-    name: str  # seal | records | lengths | spans | mask | logprobs | versions | prefix | rewrite | lineage | usage
+    name: str  # seal | records | lengths | spans | mask | logprobs | versions | prefix | rewrite | experts | lineage
     detail: str
 
     def __str__(self) -> str:
@@ -129,6 +129,7 @@ def _segments(episode: SealedEpisode) -> Iterator[Certificate]:
         arrays = episode.segment_tokens(run, index)
         certified.append(certify(run, index, *arrays, turns=inside))
         _check_rewrite(episode, segment, known)
+        _check_experts(episode, segment, len(arrays.ids))
     told = [t for t in turns if not t.orphan]
     sampled = sum(t.sampled.end - t.sampled.start for t in told)
     if header.failure is None and (header.usage.turns, header.usage.sampled_tokens) != (len(told), sampled):
@@ -195,6 +196,22 @@ def _check_rewrite(episode: SealedEpisode, segment: Segment, known: dict[tuple[i
         allowed = ends if segment.opened_by == "branch" else ends[-1:]
         if segment.prefix_before not in allowed:
             raise _Broken("rewrite", f"{where}: its predecessor's ids are not those it was opened on")
+
+
+def _check_experts(episode: SealedEpisode, segment: Segment, length: int) -> None:
+    """Where experts are on record they are those of every position that was fed to the model, once each."""
+    turns = episode.segment_turns(segment.run, segment.index)
+    if not any(turn.experts for turn in turns):
+        return
+    where = f"segment {segment.run}.{segment.index}"
+    try:
+        rows = episode.segment_experts(segment.run, segment.index)
+    except (ValueError, OSError) as error:
+        raise _Broken("experts", str(error)) from None
+    closing = turns[-1].closing
+    fed = length - (closing.end - closing.start if closing else 0) - 1
+    if rows is None or len(rows) != fed:
+        raise _Broken("experts", f"{where} has experts for {0 if rows is None else len(rows)} of {fed} positions")
 
 
 def _ends(episode: SealedEpisode, run: int, segment: int) -> Iterator[str]:

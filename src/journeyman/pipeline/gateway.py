@@ -37,7 +37,7 @@ async def serve(policy: str, out: Path, host: str, port: int, episode: str, read
     Gateway(engine, renderer, host=host)  # a host that is not loopback is refused before a sampler starts
     async with engine:
         async with Gateway(engine, renderer, host=host, port=port) as gateway:
-            slot = gateway.open(spec, directory, engine.identity.context_tokens or 131_072)
+            slot = gateway.open(spec, directory, engine.identity.context_tokens or 131_072, resume=True)
             ready(slot.url, slot.key)
             await stop.wait()
             captured = await slot.close()

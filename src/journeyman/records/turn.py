@@ -54,6 +54,10 @@ class Turn(Record):
     model: str = ""
     seconds: float = 0.0
     orphan: bool = False  # sampled, but the client had gone before it was told: kept, never trained
+    invalid_calls: int = 0  # malformed, or naming a tool that was not offered
+    body_crc32: int = 0  # of the request: what a retry under this id has to repeat
+    experts: Span | None = None  # rows of the experts' file; None: the engine routes nothing, or said nothing
+    experts_from: int = 0  # position in the segment of the first of those rows
 
 
 class Segment(Record):
@@ -75,6 +79,7 @@ class AgentRun(Record):
     """One policy loop with its own visible history; children name their parent, fork point and hand-off event."""
 
     run: int
+    name: str = ""  # the client's own; "" is the root's
     parent: int | None = None
     fork_turn: str | None = None
     handoff_event: str | None = None

@@ -12,6 +12,7 @@ from journeyman.records.base import Record
 from journeyman.records.episode import Episode
 from journeyman.records.turn import AgentRun, Segment, Span, ToolEvent, Turn
 from journeyman.store.atomic import read_lines
+from journeyman.store.experts import experts_file, read_experts
 from journeyman.store.seal import read_seal, seal_digest, verify_seal
 from journeyman.store.token_log import TokenArrays, read_tokens
 
@@ -82,6 +83,22 @@ class SealedEpisode:
     def tokens(self) -> TokenArrays:
         """All token arrays of the episode."""
         return read_tokens(self.directory)
+
+    def segment_experts(self, run: int, segment: int) -> npt.NDArray[np.uint16] | None:
+        """Routed experts [T - 1, layers, top_k] of a segment's positions, in order; None where none were recorded.
+
+        Raises ValueError where a position between recorded ones has none.
+        """
+        spans = [(t.experts_from, t.experts) for t in self.segment_turns(run, segment) if t.experts]
+        path, rows = experts_file(self.directory), 0
+        if not spans or path is None:
+            return None
+        held = read_experts(path)
+        for start, span in spans:
+            if start != rows or span.end > len(held):
+                raise ValueError(f"segment {run}.{segment}: rows from position {start}, {rows} are held")
+            rows += span.end - span.start
+        return np.concatenate([held[span.start : span.end] for _, span in spans])
 
     @cached_property
     def deleted(self) -> tuple[str, ...]:
