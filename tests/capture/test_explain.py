@@ -1,0 +1,116 @@
+"""What was captured can be asked about: an episode, a segment, a row, a token; and the answer says why it trains."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from journeyman.datasets.base import Rows
+from journeyman.engines.scripted import SeededEngine
+from journeyman.errors import UserError
+from journeyman.pipeline.explaining import explained
+from journeyman.records.batch import DatasetManifest
+from journeyman.records.sample import Sample, SegmentRef
+from journeyman.store.dataset import RowTokens, write_dataset
+from journeyman.store.sealed import SealedEpisode
+
+from .conftest import Opener
+
+
+@pytest.fixture
+async def captured(opened: Opener, seeded: SeededEngine) -> SealedEpisode:
+    """A root with a rewrite and a length cut, a child, and an edited history in a second child."""
+    async with opened(seeded) as place:
+        await place.ask(headers={"X-Journeyman-Turn": "first"})
+        place.tell("more")
+        await place.ask(max_tokens=5)
+        summary = {"X-Journeyman-Event": "summary", "X-Journeyman-Summary-By": "policy"}
+        await place.ask([{"role": "user", "content": "so far: b"}], headers=summary)
+        child = {"X-Journeyman-Run": "finder", "X-Journeyman-Handoff": "call_7"}
+        await place.ask([{"role": "user", "content": "find"}], headers=child)
+        editor = {"X-Journeyman-Run": "editor"}
+        await place.ask([{"role": "user", "content": "edit"}], headers=editor)
+        edited = [{"role": "user", "content": "edit!"}, {"role": "user", "content": "on"}]
+        await place.ask(edited, headers=editor)
+        return await place.sealed()
+
+
+def _told(what: object, runs: Path) -> str:
+    return "\n".join(explained(str(what), runs)[0])
+
+
+async def test_an_episode_is_told_by_directory_and_by_id(captured: SealedEpisode, tmp_path: Path) -> None:
+    by_id = _told(captured.episode.spec.id, tmp_path)
+    assert by_id == _told(captured.directory, tmp_path)
+    for said in (
+        "run       0: the root",
+        "run       1 'finder': child of run 0, forked after turn ~2, handed over by call_7",
+        "segment   0.0: opened by start; 2 turns",
+        "segment   0.1: opened by summary, written by the policy, follows 0.0 at ids",
+        "certificate: exact, ids",
+        "first: context [0,",
+        "ended by length, closed by 1 unsampled",
+        "by v0",
+        "          trainable",
+        "NOT trainable: history changed without a declared event: message 0: content differs",
+        "first differing token",
+    ):
+        assert said in by_id, said
+
+
+async def test_a_segment_is_told_alone(captured: SealedEpisode, tmp_path: Path) -> None:
+    told = _told(f"{captured.episode.spec.id}#0.1", tmp_path)
+    assert "segment   0.1" in told
+    assert "segment   0.0:" not in told
+    with pytest.raises(UserError, match=r"no segment 7\.0"):
+        _told(f"{captured.episode.spec.id}#7.0", tmp_path)
+
+
+async def test_a_token_of_an_episode_without_a_task_is_told(captured: SealedEpisode, tmp_path: Path) -> None:
+    tokens = captured.segment_tokens(0, 0)
+    sampled, rendered = int(np.flatnonzero(tokens.mask)[3]), int(np.flatnonzero(tokens.mask == 0)[0])
+    told = _told(f"{captured.episode.spec.id}#0.0:{sampled}", tmp_path)
+    assert f"id {tokens.ids[sampled]}, sampled by policy version 0 with log-prob" in told
+    assert "turn    first" in told
+    assert "trainable no: its engine is not token-exact" in told  # the header of this test names no engine
+    told = _told(f"{captured.episode.spec.id}#0.0:{rendered}", tmp_path)
+    assert "rendered, not sampled, so its mask is 0" in told
+    with pytest.raises(UserError, match="tokens"):
+        _told(f"{captured.episode.spec.id}#0.0:99999", tmp_path)
+
+
+@pytest.mark.parametrize("honest", [True, False])
+async def test_a_row_is_told_with_the_segment_it_is_of(captured: SealedEpisode, tmp_path: Path, honest: bool) -> None:
+    tokens, rows = captured.segment_tokens(0, 0), Rows()
+    ref = SegmentRef(
+        episode=captured.episode.spec.id, seal_digest=captured.seal_digest if honest else "0" * 64, run=0, segment=0
+    )
+    trained = int(tokens.mask.sum())
+    sample = Sample(ref=ref, kind="sft", offset=0, length=len(tokens.ids), trained_tokens=trained)
+    rows.add(sample, RowTokens(tokens.ids, tokens.mask, tokens.logprobs, tokens.versions))
+    out = tmp_path / "job" / "data" / "rows"
+    write_dataset(out, _manifest(), rows.samples, rows.tokens)
+    told = _told(f"{out}:0", tmp_path)
+    assert told.startswith(f"row       0 of {out} (sft): {len(tokens.ids)} tokens, {trained} trained")
+    assert ("its ids are the sealed segment's" if honest else "its ids ARE NOT the sealed") in told
+    assert "segment   0.0: opened by start" in told
+    with pytest.raises(UserError, match="has 1 rows"):
+        _told(f"{out}:4", tmp_path)
+
+
+def _manifest() -> DatasetManifest:
+    return DatasetManifest.model_construct(kind="sft")
+
+
+async def test_a_broken_episode_is_told_as_broken(captured: SealedEpisode, tmp_path: Path) -> None:
+    path = captured.directory / "logprobs.f32"
+    path.write_bytes(path.read_bytes()[:-4] + b"\0\0\x80\x3f")
+    with pytest.raises(Exception, match=r"logprobs\.f32"):
+        _told(captured.directory, tmp_path)
+
+
+async def test_what_is_not_there_is_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no sealed episode"):
+        _told("job/p/t/g/0.0", tmp_path)
+    with pytest.raises(UserError, match="is no token"):
+        _told("nonsense", tmp_path)
