@@ -69,6 +69,14 @@ class Engine(Protocol):
         """Swap to `path` (a checkpoint directory) between decode steps; calls in flight stay open."""
         ...
 
+    async def pause(self) -> None:
+        """No token is sampled until `resume`; calls in flight stay open."""
+        ...
+
+    async def resume(self) -> None:
+        """Sampling goes on where it stopped."""
+        ...
+
     async def release(self, lineage: str) -> None:
         """The lineage will not continue: its cache may go."""
         ...

@@ -76,6 +76,12 @@ class OpenAIEngine:
         """Raises UserError: nobody trains a hosted model from here."""
         raise UserError(f"{self.identity.model} is hosted: it cannot take the weights at {path}; evaluate it as it is")
 
+    async def pause(self) -> None:
+        """A provider cannot be held: there is nothing of ours to refresh meanwhile."""
+
+    async def resume(self) -> None:
+        """There was nothing to hold."""
+
     async def release(self, lineage: str) -> None:
         """Nothing is kept between calls."""
 

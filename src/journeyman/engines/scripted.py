@@ -38,6 +38,12 @@ class ScriptedEngine:
     async def load_weights(self, path: Path, version: int) -> None:
         """A script has no weights: nothing changes."""
 
+    async def pause(self) -> None:
+        """A script answers at once: there is nothing to hold."""
+
+    async def resume(self) -> None:
+        """There was nothing to hold."""
+
     async def release(self, lineage: str) -> None:
         """A script keeps nothing."""
 
@@ -66,6 +72,8 @@ class SeededEngine:
         self._seconds = seconds
         self._text = text
         self._logprob = -math.log(vocabulary - first)
+        self._running = asyncio.Event()
+        self._running.set()
         self.version = 0
         self.calls = 0  # how many calls reached the engine
         self.cancelled = 0  # how many of them were cut short
@@ -88,6 +96,7 @@ class SeededEngine:
             for start in steps:
                 if self._seconds:
                     await asyncio.sleep(self._seconds / len(steps))
+                await self._running.wait()
                 part = tuple(cut[start : start + self._chunk])
                 last = start + self._chunk >= len(cut)
                 reason = (None if not last else "stop") if len(cut) == len(ids) else ("length" if last else None)
@@ -104,6 +113,14 @@ class SeededEngine:
     async def load_weights(self, path: Path, version: int) -> None:
         """Sampled tokens carry `version` from the next chunk on."""
         self.version = version
+
+    async def pause(self) -> None:
+        """No further chunk until `resume`; calls stay open."""
+        self._running.clear()
+
+    async def resume(self) -> None:
+        """Chunks come again."""
+        self._running.set()
 
     async def release(self, lineage: str) -> None:
         """Nothing is kept between calls."""

@@ -66,6 +66,7 @@ class EmbeddedEngine:
         self._reading: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._closed = False
+        self._paused = False
 
     async def __aenter__(self) -> Self:
         await self._started()
@@ -119,6 +120,18 @@ class EmbeddedEngine:
         finally:
             self._open.pop(number, None)
         self.weights, self.version = path, version
+
+    async def pause(self) -> None:
+        """No token is sampled until `resume`; calls stay open, and weights may be loaded meanwhile."""
+        self._paused = True
+        if self._process is not None:
+            self._post({"do": "pause", "paused": True})
+
+    async def resume(self) -> None:
+        """Sampling goes on where it stopped."""
+        self._paused = False
+        if self._process is not None:
+            self._post({"do": "pause", "paused": False})
 
     async def statistics(self) -> dict[str, float]:
         """Counters of the sampler process: steps, prefilled_tokens, reused_tokens, sampled_tokens, busy_seconds."""
@@ -191,6 +204,8 @@ class EmbeddedEngine:
             await self._end("start_timeout")
             raise EngineFailure("start_timeout", f"the sampler was not ready after {_START_SECONDS:.0f} s") from None
         self.identity = self.identity.model_copy(update={"context_tokens": context})
+        if self._paused:  # a pause outlives the process it was told to
+            self._post({"do": "pause", "paused": True})
 
     async def _read(self, reader: asyncio.StreamReader, ready: asyncio.Future[int]) -> None:
         """Deliver frames to their calls until the process is gone; then every open call fails."""

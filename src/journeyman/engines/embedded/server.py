@@ -39,6 +39,7 @@ class Sampler:
         self.unpacker = Unpacker()
         self.outgoing = bytearray()
         self.closing = False
+        self.paused = False
         self.busy_seconds = 0.0
         self._send({"is": "ready", "context": self.context, "version": options.version})
 
@@ -49,8 +50,9 @@ class Sampler:
         """Until the driver closes."""
         self.connection.setblocking(False)
         while not self.closing:
-            self._exchange(None if not self.scheduler.busy else 0.0)
-            if self.scheduler.busy and not self.closing:
+            works = self.scheduler.busy and not self.paused
+            self._exchange(0.0 if works else None)
+            if self.scheduler.busy and not self.paused and not self.closing:
                 started = time.perf_counter()
                 for call in self.scheduler.step():
                     self._report(call)
@@ -81,6 +83,8 @@ class Sampler:
                 self._report(call)
         elif kind == "release":
             self.scheduler.store.drop(header["lineage"])
+        elif kind == "pause":
+            self.paused = header["paused"]
         elif kind == "load":
             self._load(header)
         elif kind == "statistics":
