@@ -85,7 +85,7 @@ MISTAKES = {
     "grade of nothing": (["grade", "nowhere"], "nowhere is no run"),
     "report of nothing": (["report", "nowhere"], "nowhere is no run"),
     "token that is none": (["explain", "what"], "is no token"),
-    "token of a run that is not there": (["explain", "j/p/t/g/0.0#0.0:1"], "no task t"),
+    "token of a run that is not there": (["explain", "j/p/t/g/0.0#0.0:1"], "no episode j/p/t/g/0.0"),
     "no packages": (["tasks", "check", "nowhere"], "holds no task package"),
     "no package": (["tasks", "show", "nowhere"], "no such task package"),
     "nothing to admit": (["tasks", "admit", "nowhere"], "holds no task package"),
