@@ -187,6 +187,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
             {HISTORY[dialect]: []},
             {HISTORY[dialect]: [*HELLO, {"role": "tool_master", "content": "x"}]},
             {"tools": [{"type": "web_search_20250305", "name": "web_search"}]},
+            {HISTORY[dialect]: [{"role": "user", "content": [{"type": "image", "source": {}}]}]},
         )
     ],
     ("chat", {"stop": ["x"]}, "stop"),
@@ -215,6 +216,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("responses", {"tool_choice": {"type": "function", "name": "f"}}, "tool_choice"),
     ("responses", {"previous_response_id": "resp_unheard"}, "previous_response_id"),
     ("responses", {"input": [{"type": "item_reference", "id": "x"}]}, "input"),
+    ("messages", {"system": [{"type": "image"}]}, "system"),
     ("messages", {"max_tokens": 0}, "max_tokens"),
     ("messages", {"stop_sequences": ["x"]}, "stop_sequences"),
     ("messages", {"speed": "fast"}, "speed"),
@@ -222,7 +224,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("messages", {"output_config": {"effort": "high"}}, "output_config"),
     ("messages", {"output_config": {"format": {"type": "json_schema", "schema": {}}}}, "output_config"),
     ("messages", {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}, "context_management"),
-    ("messages", {"tool_choice": {"type": "any"}, "tools": [{"name": "f", "input_schema": {}}]}, "tool_choice"),
+    ("messages", {"tool_choice": "any"}, "tool_choice"),
     (
         "messages",
         {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}, "tools": [INPUT_TOOL]},

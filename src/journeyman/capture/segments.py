@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from journeyman.capture.dialects.base import Refusal
 from journeyman.capture.lineage import Canonical, Entry, Lineage, Opening, Run
 from journeyman.capture.messages import PREFILL, describe
+from journeyman.capture.openings import opening
 from journeyman.capture.told import Told, rolling, spelling
 from journeyman.tokens.base import Message, Renderer
 from journeyman.tokens.template import RenderError
@@ -42,6 +44,7 @@ class History:
     canonical: Canonical
     declared: Declared = NOTHING_DECLARED
     recognise: Recognise = recognise_nothing
+    forced: str | None = None  # the tool that the turn must call; "": any; None: it need not
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Placement:
     context: "array[int]"  # the end of prompt that no turn of this lineage has recorded
     opens: bool  # this call opens the lineage
     told: Told
-    prefill: "array[int]"  # the end of context with which the client began the turn; empty: it did not
+    prefill: "array[int]"  # the end of context that begin the turn; empty: the policy does
 
 
 class _Found(NamedTuple):
@@ -162,6 +165,11 @@ class _Placing:
         if begun is not None:  # without the token that would end the turn
             begun[PREFILL] = True
             prefill = array("i", self.renderer.assistant({k: v for k, v in begun.items() if k != PREFILL})[:-1])
+            if self.history.forced is not None:
+                text = "tool_choice: the last message has begun the turn already: use auto"
+                raise Refusal(400, "unsupported_parameter", text, "tool_choice")
+        elif self.history.forced is not None:
+            prefill = opening(self.renderer, self.history.forced)
         context = array("i", ids) + prefill
         told = Told(len(self.history.items), len(known) + len(new), self.hashes[len(self.history.items)])
         prompt = context if held is None else held + context

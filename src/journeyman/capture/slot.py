@@ -359,13 +359,15 @@ class Slot:
 
 def _history(request: CallRequest, ask: Ask, canonical: Canonical) -> History:
     recognise = ask.client.recognise if ask.client is not None else recognise_nothing
-    return History(request.items, request.tools, canonical, ask.declared, recognise)
+    return History(request.items, request.tools, canonical, ask.declared, recognise, request.forced)
 
 
 def _begun(placement: Placement) -> Message | None:
-    """The assistant message that the client began; None where the policy says all of the turn."""
+    """What was said of the turn before the policy went on with it; None where the policy says all of it."""
     last = placement.new[-1].message if placement.new else {}
-    return last if last.get(PREFILL) else None
+    if last.get(PREFILL):
+        return last
+    return {"role": "assistant", "content": ""} if placement.prefill else None  # the beginning of a call
 
 
 def _seed(spec: EpisodeSpec, run: Run) -> int:

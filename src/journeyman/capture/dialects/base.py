@@ -44,6 +44,7 @@ class CallRequest:
     stream: bool = False
     stream_usage: bool = False  # the stream ends with a usage event
     structure: Structure | None = None  # None: any text
+    forced: str | None = None  # the tool that the turn must call; "": any; None: it need not
     reasoning: bool = True  # False: the client asked not to be shown the reasoning
     opaque_reasoning: bool = False  # the client wants reasoning in a form that only the gateway reads, too
     renamed: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # as shown -> the client's (namespace, name)

@@ -9,9 +9,10 @@ from journeyman.capture.dialects.parameters import (
     Fields,
     call_of,
     flag,
-    free_choice,
+    forced_tool,
     invalid,
     not_strict,
+    parallel_calls,
     refuse,
     seed_of,
     structure_of,
@@ -93,7 +94,7 @@ class ChatDialect:
             refuse("tools", "tools is not a list of function tools")
         for i, tool in enumerate(tools):
             not_strict(tool.get("function") or {}, f"tools[{i}]")
-        free_choice(body, tools)
+        parallel_calls(body.get("parallel_tool_calls"), "parallel_tool_calls", tools)
         options = body.get("stream_options") or {}
         if options.get("include_obfuscation"):
             refuse("stream_options", "stream_options.include_obfuscation=true cannot be honoured: leave it out")
@@ -102,6 +103,7 @@ class ChatDialect:
             tools=tools,
             sampling=_FIELDS.sampling(body, default),
             seed=seed_of(body),
+            forced=_forced(body.get("tool_choice"), tools),
             stream=flag(body, "stream"),
             stream_usage=bool(options.get("include_usage")),
             structure=structure_of(body.get("response_format"), "response_format"),
@@ -115,7 +117,7 @@ class ChatDialect:
         if role not in ("system", "user", "assistant", "tool"):
             text = f"messages: role {role!r} is not known: use system, user, assistant or tool"
             raise Refusal(400, "invalid_request", text, "messages")
-        message: Message = {"role": role, "content": text_of(item.get("content"), f"{role} message")}
+        message: Message = {"role": role, "content": text_of(item.get("content"), f"{role} message", "messages")}
         if role == "tool":
             message["tool_call_id"] = str(item.get("tool_call_id") or "")
         if role == "assistant":
@@ -214,6 +216,13 @@ class ChatEvents:
                 **(more or {}),
             }
         )
+
+
+def _forced(choice: Any, tools: list[dict[str, Any]]) -> str | None:
+    if not isinstance(choice, dict):
+        return forced_tool(choice, None, tools, choice)
+    kind = "tool" if choice.get("type") == "function" else choice.get("type")
+    return forced_tool(kind, (choice.get("function") or {}).get("name"), tools, choice)
 
 
 def _call(raw: Any) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from journeyman.capture.dialects.parameters import (
     Fields,
     call_of,
     flag,
+    forced_tool,
     function_tool,
     invalid,
     not_strict,
+    parallel_calls,
     refuse,
     seed_of,
     shown,
@@ -75,13 +77,13 @@ class MessagesDialect:
         _FIELDS.check(body)
         items = [*_system(body.get("system")), *_history(body.get("messages"))]
         tools = _tools(body.get("tools") or [])
-        _check_choice(body.get("tool_choice"), tools)
         _check_context(body.get("context_management") or {})
         return CallRequest(
             items=items,
             tools=tools,
             sampling=_FIELDS.sampling(body, default),
             seed=seed_of(body),
+            forced=_forced(body.get("tool_choice"), tools),
             stream=flag(body, "stream"),
             structure=_structure(body.get("output_config") or {}),
             reasoning=_shows_reasoning(body.get("thinking") or {"type": "adaptive"}),
@@ -92,10 +94,10 @@ class MessagesDialect:
         if item.get("role") == "assistant":
             return _turn(item.get("content"))
         if item.get("type") == "tool_result":
-            told = text_of(item.get("content"), "tool_result")
+            told = text_of(item.get("content"), "tool_result", "messages")
             message: Message = {"role": "tool", "content": told, "tool_call_id": str(item.get("tool_use_id") or "")}
             return message | ({"is_error": True} if item.get("is_error") else {})
-        return {"role": item["role"], "content": text_of(item.get("content"), f"{item['role']} message")}
+        return {"role": item["role"], "content": text_of(item.get("content"), f"{item['role']} message", "messages")}
 
     def reply(self, asked: CallRequest, reply: Reply, engine: EngineIdentity) -> dict[str, Any]:
         """The whole, non-streamed response body."""
@@ -120,7 +122,7 @@ def _bare(content: Any) -> Any:
 def _system(given: Any) -> Iterator[dict[str, Any]]:
     """The system prompt as the first item, where there is one."""
     blocks = [given] if isinstance(given, str) else given or ()
-    texts = [text_of([block] if isinstance(block, dict) else block, "system") for block in blocks]
+    texts = [text_of([block] if isinstance(block, dict) else block, "system prompt", "system") for block in blocks]
     if kept := [text for text in texts if text and not text.startswith(_BOOKKEEPING)]:
         yield {"role": "system", "content": "\n".join(kept)}
 
@@ -166,7 +168,7 @@ def _turn(content: Any) -> Message:
         elif kind == "tool_use":
             calls.append(_call(block))
         elif kind != "redacted_thinking":  # opaque: the gateway holds what was reasoned
-            prose.append(text_of([block], "assistant message"))
+            prose.append(text_of([block], "assistant message", "messages"))
     told: Message = {"role": "assistant", "content": "\n".join(prose)}
     if reasoning := "\n".join(filter(None, thoughts)):
         told["reasoning"] = reasoning
@@ -199,15 +201,14 @@ def _tool(tool: Mapping[str, Any], where: str) -> dict[str, Any]:
     return function_tool(tool, "input_schema", where)
 
 
-def _check_choice(choice: Any, tools: list[dict[str, Any]]) -> None:
-    """Raises Refusal where the policy would have to be made to call, or not to call, a tool."""
-    kind = choice.get("type") if isinstance(choice, dict) else choice
-    if kind not in (None, "auto") and (kind != "none" or tools):
-        refuse("tool_choice", f"tool_choice={shown(choice)} cannot be honoured by this engine: use auto")
-    if isinstance(choice, dict) and choice.get("disable_parallel_tool_use") and tools:
-        refuse(
-            "tool_choice", "tool_choice.disable_parallel_tool_use=true cannot be honoured by this engine: leave it out"
-        )
+def _forced(choice: Any, tools: list[dict[str, Any]]) -> str | None:
+    if choice is None:
+        return None
+    if not isinstance(choice, dict):
+        invalid("tool_choice", "tool_choice is not an object")
+    parallel_calls(not choice.get("disable_parallel_tool_use"), "tool_choice", tools)
+    kind = "required" if choice.get("type") == "any" else choice.get("type")
+    return forced_tool(kind, choice.get("name"), tools, choice)
 
 
 def _check_context(wanted: Mapping[str, Any]) -> None:

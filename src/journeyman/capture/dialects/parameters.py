@@ -90,18 +90,18 @@ def flag(body: dict[str, Any], name: str, default: bool = False) -> bool:
     return value
 
 
-def text_of(content: Any, where: str) -> str:
+def text_of(content: Any, where: str, param: str) -> str:
     """Content as text, its parts on lines of their own. Raises Refusal where a part is not text."""
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list):
-        invalid(where, f"{where}: content is neither text nor a list of parts")
+        invalid(param, f"{param}: the content of a {where} is neither text nor a list of parts")
     parts = []
     for part in content:
         kind = part.get("type") if isinstance(part, dict) else None
         if kind not in _TEXT_PARTS:
-            text = f"{where}: content part {kind!r} cannot be shown to this model: send text"
-            raise Refusal(400, "unsupported_content", text, where)
+            text = f"{param}: a {where} holds {kind!r}, which cannot be shown to this model: send text"
+            raise Refusal(400, "unsupported_content", text, param)
         parts.append(str(part.get("text", part.get("refusal", ""))))
     return "\n".join(parts)
 
@@ -139,13 +139,27 @@ def not_strict(tool: Mapping[str, Any], where: str) -> None:
         refuse("tools", f"{where}: strict=true cannot be honoured by this engine: set it to false")
 
 
-def free_choice(body: Mapping[str, Any], tools: Sequence[Any]) -> None:
-    """Raises Refusal where the policy would have to be made to call, or not to call; without tools nothing is asked."""
-    choice = body.get("tool_choice")
-    if choice not in (None, "auto") and (choice != "none" or tools):
-        refuse("tool_choice", f"tool_choice={shown(choice)} cannot be honoured by this engine: use auto")
-    if body.get("parallel_tool_calls") not in (None, True) and tools:
-        refuse("parallel_tool_calls", "parallel_tool_calls=false cannot be honoured by this engine: leave it out")
+def forced_tool(kind: Any, name: Any, tools: Sequence[Mapping[str, Any]], given: Any) -> str | None:
+    """The tool that a turn must call ("": any, None: it need not). `kind`: auto, none, required or tool.
+
+    Raises Refusal where tools are offered and none may be called, or one must be called that is not offered.
+    """
+    offered = [tool["function"]["name"] for tool in tools]
+    if kind in (None, "auto") or (kind == "none" and not tools):
+        return None
+    if kind == "required" and offered:
+        return ""
+    if kind == "tool" and name in offered:
+        return str(name)
+    remedies = {"none": "leave the tools out", "tool": f"name one of {offered}", "required": "offer a tool"}
+    remedy = remedies.get(str(kind), "use auto")
+    refuse("tool_choice", f"tool_choice={shown(given)} cannot be honoured by this engine: {remedy}")
+
+
+def parallel_calls(allowed: Any, param: str, tools: Sequence[Any]) -> None:
+    """Raises Refusal where a turn must not call more than one tool; without tools that asks for nothing."""
+    if allowed not in (None, True) and tools:
+        refuse(param, f"{param}: one call at a time cannot be honoured by this engine: leave it out")
 
 
 def structure_of(wanted: Any, param: str) -> Structure | None:
@@ -165,6 +179,8 @@ def structure_of(wanted: Any, param: str) -> Structure | None:
 
 def check_engine(asked: CallRequest, engine: EngineIdentity) -> None:
     """Raises Refusal where a call asks for what its engine does not have."""
+    if asked.forced is not None and engine.needs_messages:
+        refuse("tool_choice", f"tool_choice: the {engine.kind} engine cannot be made to call a tool: use auto")
     if asked.structure is not None and not engine.grammar:
         param = asked.structure.param
         refuse(param, f"{param}: the {engine.kind} engine cannot sample under a JSON schema: leave it out")

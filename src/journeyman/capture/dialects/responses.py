@@ -9,11 +9,12 @@ from journeyman.capture.dialects.parameters import (
     Fields,
     call_of,
     flag,
-    free_choice,
+    forced_tool,
     function_tool,
     invalid,
     not_found,
     not_strict,
+    parallel_calls,
     refuse,
     seed_of,
     shown,
@@ -99,7 +100,7 @@ class ResponsesDialect:
         lead = [{"type": "message", "role": "system", "content": instructions}] if instructions else []
         items = _grouped(_input(body.get("input")))
         tools, renamed = _tools(body.get("tools") or [])
-        free_choice(body, tools)
+        parallel_calls(body.get("parallel_tool_calls"), "parallel_tool_calls", tools)
         _check_reasoning(body.get("reasoning") or {})
         if (body.get("stream_options") or {}).get("include_obfuscation"):
             refuse("stream_options", "stream_options.include_obfuscation=true cannot be honoured: leave it out")
@@ -111,6 +112,7 @@ class ResponsesDialect:
             renamed=renamed,
             sampling=_FIELDS.sampling(body, default),
             seed=seed_of(body),
+            forced=_forced(body.get("tool_choice"), tools),
             stream=flag(body, "stream"),
             structure=_structure(body.get("text") or {}),
             opaque_reasoning=_include(body.get("include") or []),
@@ -123,7 +125,11 @@ class ResponsesDialect:
         kind = item.get("type", "message")
         if kind in _RESULTS:
             output = item.get("output")
-            return {"role": "tool", "content": text_of(output, kind), "tool_call_id": str(item.get("call_id") or "")}
+            return {
+                "role": "tool",
+                "content": text_of(output, kind, "input"),
+                "tool_call_id": str(item.get("call_id") or ""),
+            }
         role = item.get("role")
         if role == "developer":
             role = "system"
@@ -134,7 +140,7 @@ class ResponsesDialect:
                 f"input: role {role!r} is not known: use system, developer, user or assistant",
                 "input",
             )
-        return {"role": role, "content": text_of(item.get("content"), f"{role} message")}
+        return {"role": role, "content": text_of(item.get("content"), f"{role} message", "input")}
 
     def reply(self, asked: CallRequest, reply: Reply, engine: EngineIdentity) -> dict[str, Any]:
         """The whole, non-streamed response body."""
@@ -197,7 +203,7 @@ def _turn(items: list[Any]) -> Message:
             name = flat_name(item.get("namespace"), item.get("name"))
             calls.append(call_of(item.get("call_id"), name, {"input": item.get("input", "")}))
         else:
-            prose.append(text_of(item.get("content"), "assistant message"))
+            prose.append(text_of(item.get("content"), "assistant message", "input"))
     message: Message = {"role": "assistant", "content": "\n".join(prose)}
     if reasoning := "\n".join(filter(None, thoughts)):
         message["reasoning"] = reasoning
@@ -237,6 +243,13 @@ def _tool(tool: Mapping[str, Any], where: str) -> dict[str, Any]:
         refuse("tools", f"{where} of type {kind!r} is not a function the client runs: turn it off in the client")
     not_strict(tool, where)
     return function_tool(tool, "parameters", where)
+
+
+def _forced(choice: Any, tools: list[dict[str, Any]]) -> str | None:
+    if not isinstance(choice, dict):
+        return forced_tool(choice, None, tools, choice)
+    kind = "tool" if choice.get("type") == "function" else choice.get("type")
+    return forced_tool(kind, flat_name(choice.get("namespace"), choice.get("name")), tools, choice)
 
 
 def _check_reasoning(wanted: Mapping[str, Any]) -> None:
