@@ -72,6 +72,7 @@ class FamilyRenderer:
             raise UserError(f"the vocabulary of {directory} has no {missing[0]!r}: it is not of the {family} family")
         self._vocabulary = Vocabulary(self.encoder, None)
         self._harmony = family == "gpt-oss"
+        self._latest: tuple[Any, list[dict[str, Any]]] | None = None
         with harmony_vocabulary(self.encoder.full) if self._harmony else nullcontext():
             self._renderer, version = self._make({})
             self._keeping = self._make({"auto_drop_analysis": False})[0] if self._harmony else self._renderer
@@ -199,7 +200,10 @@ class FamilyRenderer:
         return shaped(message, (lambda value: value) if self._harmony else self.encoder.escape_all, self.family)
 
     def _safe(self, tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        return list(tools) if self._harmony else list(self.encoder.escape_all(list(tools)))
+        """Schemas made harmless; remembered for the object asked with last."""
+        if self._latest is None or self._latest[0] is not tools:
+            self._latest = (tools, list(tools if self._harmony else self.encoder.escape_all(list(tools))))
+        return self._latest[1]
 
     def _prompted(self, messages: list[Message], tools: Sequence[dict[str, Any]]) -> list[int]:
         return self._prompt_end(self._rendered(self._renderer, messages, tools, prompt=True))
