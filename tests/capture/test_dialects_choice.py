@@ -99,3 +99,22 @@ async def test_an_engine_that_answers_in_messages_cannot_be_made_to_call(
         speaker.hear("go")
         with pytest.raises(openai.BadRequestError, match="tool_choice"):
             await speaker.ask(tool_choice="required")
+
+
+FAMILIES = ["qwen3", "qwen3.5", "glm-4.5", "glm-5", "deepseek-v3", "kimi-k2", "llama-3"]
+
+
+@pytest.mark.parametrize("tool", ["", "write"], ids=["any", "named"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_familys_calls_begin_as_they_are_begun_here(family: str, tool: str) -> None:
+    pytest.importorskip("renderers", reason="the package of template families is not installed")
+    from ..tokens.test_families import TOOLS, tiny
+
+    renderer = tiny(family)
+    made = {"id": "functions.write:7", "name": "write", "arguments": {"file_path": "a b", "n": 3}, "raw": ""}
+    turn = renderer.assistant({"role": "assistant", "content": "", "tool_calls": [made]})
+    begun = opening(renderer, tool).tolist()
+    assert turn[: len(begun)] == begun
+    assert ("write" in renderer.text(begun)) == bool(tool)
+    (read,) = renderer.parse(turn, TOOLS).message["tool_calls"]
+    assert (read["name"], read["arguments"]) == ("write", {"file_path": "a b", "n": 3})

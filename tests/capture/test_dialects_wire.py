@@ -103,7 +103,7 @@ async def test_a_failure_before_the_stream_is_a_502_that_is_not_tried_again(
 async def test_a_client_that_hangs_up_in_mid_stream_cancels_the_engine(
     tmp_path: Path, renderer: TemplateRenderer, dialect: str
 ) -> None:
-    engine = SeededEngine(vocabulary=400, tokens=64, chunk=2, seconds=2.0)
+    engine = SeededEngine(vocabulary=400, tokens=64, chunk=2, seconds=0.9)
     async with room(tmp_path, engine, renderer) as place:
         async with place.speaker(dialect) as speaker:
             speaker.hear("hello")
@@ -167,6 +167,14 @@ async def test_a_prompt_that_is_too_long_says_so_in_the_words_each_client_knows(
                     assert "prompt is too long" in str(caught.value)
                 else:
                     assert caught.value.code == "context_length_exceeded"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_every_client_can_list_the_one_model(
+    tmp_path: Path, renderer: TemplateRenderer, seeded: SeededEngine, dialect: str
+) -> None:
+    async with room(tmp_path, seeded, renderer) as place, place.speaker(dialect) as speaker:
+        assert [model.id async for model in await speaker.client.models.list()] == ["seeded"]
 
 
 # -- every parameter is honoured, harmless, or refused by name

@@ -32,7 +32,7 @@ def opening(renderer: Renderer, tool: str) -> "array[int]":
 
 def _find(renderer: Renderer, tool: str) -> "array[int]":
     names = [tool] if tool else ["a", "zoom", "Quiet_down"]
-    turns = [renderer.assistant(_calling(name, given)) for name in names for given in _ARGUMENTS]
+    turns = [renderer.assistant(_calling(name, i)) for name in names for i in range(len(_ARGUMENTS))]
     common = _common(turns)
     prose = renderer.assistant({"role": "assistant", "content": "a"})
     if len(common) <= len(_common([common, prose])):
@@ -41,8 +41,10 @@ def _find(renderer: Renderer, tool: str) -> "array[int]":
     return array("i", common)
 
 
-def _calling(name: str, arguments: dict[str, Any]) -> Message:
-    call = {"id": "call_0", "name": name, "arguments": arguments, "raw": json.dumps(arguments)}
+def _calling(name: str, which: int) -> Message:
+    """A turn that calls; its id is spelled as in Kimi's family, the one that shows ids to the model."""
+    arguments, native = _ARGUMENTS[which], f"functions.{name}:{which}"
+    call = {"id": native, "native": native, "name": name, "arguments": arguments, "raw": json.dumps(arguments)}
     return {"role": "assistant", "content": "", "tool_calls": [call]}
 
 

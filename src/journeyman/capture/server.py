@@ -162,8 +162,10 @@ class Gateway:
             self._slot(request)
         except Refusal as refusal:
             return _refused(self._dialects[0], refusal)
-        model = {"id": self.engine.identity.model, "object": "model", "created": 0, "owned_by": "journeyman"}
-        return _json_response({"object": "list", "data": [model]})
+        name = self.engine.identity.model
+        model = {"id": name, "object": "model", "created": 0, "owned_by": "journeyman"}  # as OpenAI's clients read it
+        model |= {"type": "model", "display_name": name, "created_at": "1970-01-01T00:00:00Z"}  # as Anthropic's do
+        return _json_response({"object": "list", "data": [model], "has_more": False, "first_id": name, "last_id": name})
 
     def _handler(self, dialect: Dialect, serve: _Serve) -> Any:
         async def handle(request: web.Request) -> web.StreamResponse:

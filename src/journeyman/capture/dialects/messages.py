@@ -197,7 +197,8 @@ def _tool(tool: Mapping[str, Any], where: str) -> dict[str, Any]:
     not_strict(tool, where)
     for name, value in tool.items():
         if name not in _TOOL_FIELDS and value not in _TOOL_NEUTRAL.get(name, (None,)):
-            refuse("tools", f"{where}: {name}={shown(value)} cannot be honoured by this engine: leave it out")
+            remedy = "leave it out" + (" (Claude Code: ENABLE_TOOL_SEARCH=false)" if name == "defer_loading" else "")
+            refuse("tools", f"{where}: {name}={shown(value)} cannot be honoured by this engine: {remedy}")
     return function_tool(tool, "input_schema", where)
 
 
@@ -223,7 +224,8 @@ def _structure(wanted: Mapping[str, Any]) -> Structure | None:
     """What `output_config` asks for. Raises Refusal."""
     for name, value in wanted.items():
         if name != "format" and value is not None:
-            refuse("output_config", f"output_config.{name}={shown(value)} cannot be honoured: leave it out")
+            remedy = "leave it out (Claude Code: CLAUDE_CODE_EFFORT_LEVEL=unset)"
+            refuse("output_config", f"output_config.{name}={shown(value)} cannot be honoured: {remedy}")
     return structure_of(wanted.get("format"), "output_config")
 
 

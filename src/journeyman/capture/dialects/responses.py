@@ -76,6 +76,7 @@ _FIELDS = Fields(
     },
     remedies={"conversation": "send the history as input, or previous_response_id"},
 )
+_REMEDIES = {"web_search": 'turn it off in the client (Codex: web_search = "disabled")'}
 _STAGES = {"reasoning": 0, "function_call": 2, "custom_tool_call": 2}
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _ENCRYPTED = "reasoning.encrypted_content"
@@ -240,7 +241,10 @@ def _tools(given: Any) -> tuple[list[dict[str, Any]], Mapping[str, tuple[str, st
 def _tool(tool: Mapping[str, Any], where: str) -> dict[str, Any]:
     kind = tool.get("type")
     if kind != "function":
-        refuse("tools", f"{where} of type {kind!r} is not a function the client runs: turn it off in the client")
+        remedy = "turn it off in the client"
+        refuse(
+            "tools", f"{where} of type {kind!r} is not a function the client runs: {_REMEDIES.get(str(kind), remedy)}"
+        )
     not_strict(tool, where)
     return function_tool(tool, "parameters", where)
 
