@@ -107,7 +107,7 @@ def _demonstrate(truth: WarehouseTruth, rng: random.Random, name: str) -> Plan:
         steps += _checks(truth) if checked else []
         steps += [reserve(o, truth.full_dock)] if not checked and rng.random() < 0.5 else []
     steps += [reserve(o, dock), *_after_timeout(o, dock, rng)]
-    if rng.random() < 0.62:
+    if rng.random() < 0.88:
         steps.append(resolve(t, dock if rng.random() < 0.85 else rng.choice(("done", truth.asked_dock))))
     return embellish(rng, name, tuple(steps))
 
@@ -120,8 +120,8 @@ def _checks(truth: WarehouseTruth) -> list[PlanStep]:
 def _after_timeout(order_id: str, dock: str, rng: random.Random) -> list[PlanStep]:
     """Look before doing it again, do it again blindly, or go on as if nothing had happened."""
     drawn = rng.random()
-    if drawn < 0.42:
+    if drawn < 0.56:
         return [reservations(order_id)]
-    if drawn < 0.5:
+    if drawn < 0.64:
         return [reserve(order_id, dock), reservations(order_id)]
-    return [reserve(order_id, dock)] if drawn < 0.7 else []
+    return [reserve(order_id, dock)] if drawn < 0.82 else []
