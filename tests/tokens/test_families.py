@@ -329,6 +329,16 @@ def test_a_real_checkpoints_template_proves_its_family_or_is_used_itself() -> No
     assert older.family.family == "deepseek-v3"
 
 
+def test_a_template_that_neither_its_family_nor_itself_can_go_on_with_is_the_users_to_name(tmp_path: Path) -> None:
+    write_tiny_tokenizer(tmp_path, specials=TINY["glm-4.5"].split())
+    (tmp_path / "tokenizer_config.json").write_text('{"eos_token": "<|endoftext|>"}')
+    source = "{# <arg_key> /nothink #}{% for m in messages %}<|user|>{{ m.content }}{% endfor %}<|assistant|>"
+    (tmp_path / "chat_template.jinja").write_text(source)
+    with pytest.raises(UserError, match=r"differs from the glm-4\.5 family's.*name the family 'glm-4\.5'"):
+        renderer_for(tmp_path)
+    assert isinstance(renderer_for(tmp_path, "glm-4.5"), FamilyRenderer)
+
+
 def test_what_a_family_cannot_write_is_refused_in_words() -> None:
     calls = [{"id": "c", "name": "read", "arguments": {}, "raw": ""}] * 2
     with pytest.raises(RenderError, match="makes one call"):

@@ -134,8 +134,14 @@ def renderer_for(directory: Path, family: str | None = None) -> Renderer:
     for found in likely:
         if _agree(found, own):
             return found
-    template = TemplateRenderer(directory)
-    return ReadByFamily(template, likely[0]) if likely else template
+    if not likely:
+        return TemplateRenderer(directory)
+    try:
+        return ReadByFamily(TemplateRenderer(directory), likely[0])
+    except UserError as error:
+        name = likely[0].family
+        text = f"the chat template of {directory} differs from the {name} family's, and by itself: {error}"
+        raise UserError(f"{text}; name the family {name!r} to use it all the same") from None
 
 
 def _agree(family: "FamilyRenderer", own: "OwnTemplate") -> bool:
