@@ -209,3 +209,22 @@ async def test_what_a_killed_driver_left_is_cleared_by_the_next_one(tmp_path: Pa
     async with BubblewrapProvider(tmp_path):
         assert not left.exists()
         assert ours.exists()
+
+
+async def test_a_workspace_comes_back_under_the_uid_that_has_its_copy(
+    bubblewrap: BubblewrapProvider, workspace: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    one = await bubblewrap.start(SandboxSpec(workspace=(workspace,)))
+    two = await bubblewrap.start(SandboxSpec(workspace=(other,)))
+    await bash(one, "echo mine > left.txt")
+    await one.close()
+    await two.close()  # the uid freed last is this one's
+    again = await bubblewrap.start(SandboxSpec(workspace=(workspace,)))
+    beside = await bubblewrap.start(SandboxSpec(workspace=(workspace,)))
+    assert again.identity.uid == one.identity.uid
+    assert beside.identity.uid != again.identity.uid
+    assert (await bash(again, "ls left.txt"))["exit_code"] != 0
+    await again.close()
+    await beside.close()

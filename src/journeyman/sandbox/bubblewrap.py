@@ -151,7 +151,7 @@ class BubblewrapProvider:
         if self._uids and not traversable(self._state.parent):
             shutil.rmtree(self._state)
             raise UserError(f"{self._state.parent} is closed to other users; set TMPDIR to a directory they may enter")
-        self._free = list(reversed(self._uids[:1024])) if self._uids else []
+        self._free = dict.fromkeys(reversed(self._uids[:1024]))
         self._limits = LimitSetter()
         self._launcher = await Launcher().__aenter__()
         self._reach = Reach(self._state, self._launcher, foreign=bool(self._uids))
@@ -181,7 +181,7 @@ class BubblewrapProvider:
         """A fresh box, never one that was used before. Raises SandboxFailure, UserError."""
         if self._uids and not self._free:
             raise SandboxFailure("no_uid_left", f"{len(self._boxes)} boxes are running")
-        uid = self._free.pop() if self._uids else os.geteuid()
+        uid = self._take_uid(spec) if self._uids else os.geteuid()
         ids = (uid, uid) if self._uids else None
         number = next(self._numbers)
         directory = self._state / "boxes" / str(number)
@@ -205,6 +205,14 @@ class BubblewrapProvider:
                 raise SandboxFailure("box_not_started", box._last_words() or error.detail) from error
             raise
         return box
+
+    def _take_uid(self, spec: SandboxSpec) -> int:
+        """A free uid; one for which the workspace was copied before, if there is one."""
+        known = self._reach.owner(spec.workspace[0].resolve(), self._free) if spec.workspace else None
+        if known is None:
+            return self._free.popitem()[0]
+        del self._free[known]
+        return known
 
     async def _command(
         self, spec: SandboxSpec, directory: Path, uid: int, ids: tuple[int, int] | None
@@ -277,7 +285,7 @@ class BubblewrapProvider:
         if directory.exists():
             shutil.rmtree(directory, onerror=unlock)
         if uid in self._uids:
-            self._free.append(uid)
+            self._free[uid] = None
 
 
 async def _within(exit: "asyncio.Future[Exit]", seconds: float) -> Exit | None:

@@ -7,14 +7,14 @@ import itertools
 import os
 import shutil
 import stat
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections import OrderedDict, defaultdict
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 from journeyman.errors import SandboxFailure, UserError
 from journeyman.sandbox.launcher import Launcher
 
-CACHED_LAYERS = 256
+CACHED_LAYERS = 2048
 CACHED_BYTES = 512 << 20
 
 
@@ -36,7 +36,8 @@ class Reach:
         self._foreign = foreign
         self._numbers = itertools.count(1)
         self._exposed: dict[Path, Path] = {}
-        self._layers: OrderedDict[tuple[object, int], tuple[Path, int]] = OrderedDict()
+        self._layers: OrderedDict[tuple[tuple[Path, object], int], tuple[Path, int]] = OrderedDict()
+        self._owners: defaultdict[Path, set[int]] = defaultdict(set)  # uids that have a copy, by the original
         self._bytes = 0
 
     async def tree(self, path: Path) -> Path:
@@ -76,8 +77,13 @@ class Reach:
         _copy(path, copy, uid)
         size = sum(entry[1] for entry in entries)
         self._layers[key] = (copy, size)
+        self._owners[path].add(uid)
         self._bytes += size
         return copy
+
+    def owner(self, path: Path, among: Container[int]) -> int | None:
+        """A uid of `among` that has a copy of this layer already, so that none need be made."""
+        return next((uid for uid in self._owners.get(path, ()) if uid in among), None)
 
     def full(self) -> bool:
         """Whether there are more copies than the bounds allow."""
@@ -90,6 +96,8 @@ class Reach:
             if not self.full():
                 return
             del self._layers[key]
+            (path, _), uid = key
+            self._owners[path].discard(uid)
             self._bytes -= size
             shutil.rmtree(copy)
 
