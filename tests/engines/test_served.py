@@ -295,6 +295,19 @@ async def test_vllm_says_itself_that_its_logprobs_are_of_what_it_sampled() -> No
             await VLLMEngine(server.url, model="another").connect()
 
 
+async def test_vllm_weights_that_could_not_be_labelled_sample_nothing_until_others_are(tmp_path: Path) -> None:
+    with FakeServer("vllm", tokens=4) as server:
+        async with VLLMEngine(server.url) as engine:
+            server.order("no_label")
+            with pytest.raises(EngineFailure, match="http_500"):
+                await engine.load_weights(checkpoint(tmp_path / "a"), 3)
+            with pytest.raises(EngineFailure, match="load weights again"):
+                await read(engine, ask())
+            assert not server.state()["paused"]
+            await engine.load_weights(checkpoint(tmp_path / "b"), 4)
+            assert set((await read(engine, ask())).versions) == {4}
+
+
 async def test_many_calls_share_connections_and_keep_their_answers(instant: tuple[str, FakeServer]) -> None:
     async with client(*instant) as engine:
         alone = [await read(engine, ask(n)) for n in range(12)]

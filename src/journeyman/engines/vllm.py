@@ -38,6 +38,7 @@ class VLLMEngine(ServedEngine):
         super().__init__(url, version=version, kind="vllm", model=model, options=options)
         self._served = model
         self.adapter_loads = 0
+        self._unlabelled = False  # the server holds weights that it calls by the name of others
         self.logprobs_mode = "raw_logprobs"  # the server's default, unless it says otherwise
 
     async def _introduce(self) -> None:
@@ -89,7 +90,9 @@ class VLLMEngine(ServedEngine):
                 self.later(self.server.call("POST", "/inference/v1/abort_requests", ids))
 
     def _check(self, request: SampleRequest) -> None:
-        """Raises EngineFailure where the server would report log-probs of another distribution than it sampled."""
+        """Raises EngineFailure where the server would report other weights or another distribution than it samples."""
+        if self._unlabelled:
+            raise EngineFailure("weight_version", "the last refresh changed weights and broke off: load weights again")
         sampling = request.sampling
         plain = sampling.temperature in (0.0, 1.0) and (
             not sampling.temperature or (sampling.top_p >= 1.0 and sampling.top_k <= 0)
@@ -156,8 +159,9 @@ class VLLMEngine(ServedEngine):
         await self.pause()
         try:
             await load()
+            self._unlabelled = True
             await self.server.call("POST", "/update_weight_version", {"new_version": str(version)})
-            self.version = version
+            self.version, self._unlabelled = version, False
             if self.options.pause_mode == "recompute":
                 await self.server.call("POST", "/reset_prefix_cache?reset_running_requests=true")
         finally:

@@ -135,6 +135,8 @@ class _Server:
         return web.json_response({"results": [None]})
 
     async def label(self, request: web.Request) -> web.Response:
+        if self.policy.take_fault("no_label"):
+            return _error(500, "EngineDeadError")
         self.policy.version = (await request.json())["new_version"]
         return web.json_response({"success": True, "new_version": self.policy.version})
 
