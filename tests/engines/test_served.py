@@ -287,6 +287,15 @@ async def test_calls_whose_own_distribution_cannot_be_reported_are_refused(insta
         assert len((await read(engine, ask(sampling=narrow))).logprobs) == 4
 
 
+async def test_sglang_streams_are_read_alike_whether_they_repeat_what_was_sent_or_not() -> None:
+    engine_of = engine_class("sglang")
+    with FakeServer("sglang", tokens=20, chunk=6) as whole, FakeServer("sglang", tokens=20, chunk=6, deltas=1) as parts:
+        async with engine_of(whole.url) as one, engine_of(parts.url) as other:
+            cumulative, incremental = [await read(e, ask(5, incremental=True)) for e in (one, other)]
+            assert cumulative == incremental
+            assert (len(incremental.ids), len(incremental.chunks)) == (20, 4)
+
+
 async def test_vllm_says_itself_that_its_logprobs_are_of_what_it_sampled() -> None:
     with FakeServer("vllm", tokens=4, logprobs_mode="processed_logprobs") as server:
         async with VLLMEngine(server.url) as engine:

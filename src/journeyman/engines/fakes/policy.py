@@ -46,6 +46,7 @@ class FakePolicy:
     top_k: int = 4
     version: str = "default"
     context: int = 262_144
+    deltas: int = 0  # SGLang's --incremental-streaming-output: 1 streams what is new only
     logprobs_mode: str = "raw_logprobs"  # vLLM's --logprobs-mode
     calls: int = 0
     aborts: int = 0

@@ -1,7 +1,8 @@
 """A fake SGLang server: the wire protocol of 0.5.23 as its source writes it, over `FakePolicy`.
 
-Faithful where it matters: streams are cumulative, `weight_version` labels the reply and `weight_versions` the tokens,
-a pause holds new calls, aborts go by id prefix, routed experts are base64 int32 and come with the last chunk.
+Faithful where it matters: streams are cumulative (or deltas, where the server is told so), `weight_version` labels the
+reply and `weight_versions` the tokens, a pause holds new calls, aborts go by id prefix, routed experts are base64 int32
+and come with the last chunk.
 """
 
 import asyncio
@@ -51,12 +52,18 @@ class _Server:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         response.enable_chunked_encoding()
         await response.prepare(request)
+        sent = 0
         async for call in calls:
             if policy.take_fault("truncated_stream"):
                 assert request.transport is not None
                 request.transport.abort()
                 return response
-            await response.write(b"data: " + json.dumps(self.spoiled(self.result(body, call))).encode() + b"\n\n")
+            result = self.spoiled(self.result(body, call))
+            if policy.deltas:
+                result["output_ids"] = result["output_ids"][sent:]
+                result["meta_info"]["output_token_logprobs"] = result["meta_info"]["output_token_logprobs"][sent:]
+                sent = len(call.tokens)
+            await response.write(b"data: " + json.dumps(result).encode() + b"\n\n")
         await response.write(b"data: [DONE]\n\n")
         return response
 
