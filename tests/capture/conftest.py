@@ -102,11 +102,13 @@ def opened(tmp_path: Path, renderer: TemplateRenderer) -> Opener:
     """`async with opened(engine) as place`: a gateway with one open slot."""
 
     @asynccontextmanager
-    async def run(engine: Engine, context_tokens: int = 4096, **options: Any) -> AsyncIterator[Place]:
+    async def run(
+        engine: Engine, context_tokens: int = 4096, resume: bool | None = None, **options: Any
+    ) -> AsyncIterator[Place]:
         spec = EpisodeSpec(job="job", policy="p", task="t", group="g", attempt=0)
         directory = tmp_path / "job" / "episodes" / spec.key
         async with Gateway(engine, renderer, **options) as gateway:
-            slot = gateway.open(spec, directory, context_tokens)
+            slot = gateway.open(spec, directory, context_tokens, resume)
             url = f"{slot.url}/v1"
             async with openai.AsyncOpenAI(base_url=url, api_key=slot.key, max_retries=0) as client:
                 yield Place(gateway, slot, directory, spec, client)

@@ -59,7 +59,7 @@ async def test_an_episode_that_a_killed_gateway_left_is_gone_on_with_by_http(
     spec = {"spec": SPEC.model_dump(mode="json")}
     directory = tmp_path / "job" / "episodes" / SPEC.key
     async with Gateway(seeded, renderer) as earlier:
-        slot = earlier.open(SPEC, directory, 4096)
+        slot = earlier.open(SPEC, directory, 4096, resume=False)
         chat = {"messages": [{"role": "user", "content": "hello"}]}
         assert (await _ask(earlier, "POST", "/v1/chat/completions", slot.key, chat))[0] == 200
         left = {path.name: path.read_bytes() for path in directory.iterdir()}

@@ -143,7 +143,7 @@ async def _reopened(place: Place, left: Path, gateway: Gateway) -> Place:
 
 @pytest.mark.parametrize("cut", ["nothing", "a torn turn", "tokens without a turn", "a turn without tokens"])
 async def test_a_log_is_gone_on_with_from_its_last_whole_turn(opened: Opener, seeded: SeededEngine, cut: str) -> None:
-    async with opened(seeded) as place:
+    async with opened(seeded, resume=False) as place:
         left = await _left(place)
         turns = left / "turns.jsonl"
         if cut == "a torn turn":
@@ -169,7 +169,7 @@ async def test_a_log_is_gone_on_with_from_its_last_whole_turn(opened: Opener, se
 
 
 async def test_a_turn_asked_again_after_a_kill_is_replayed(opened: Opener, seeded: SeededEngine) -> None:
-    async with opened(seeded) as place:
+    async with opened(seeded, resume=False) as place:
         headers = {"X-Journeyman-Turn": "one"}
         first = await place.ask([{"role": "user", "content": "hello"}], headers=headers)
         left = place.directory.with_name("left")
@@ -187,7 +187,7 @@ async def test_a_reply_nobody_was_sent_before_the_kill_is_an_orphan_unless_it_co
     opened: Opener, seeded: SeededEngine
 ) -> None:
     for comes_back in (False, True):
-        async with opened(seeded) as place:
+        async with opened(seeded, resume=False) as place:
             answer = await place.ask()
             left = place.directory.with_name("left")
             left.mkdir()
@@ -208,7 +208,7 @@ async def test_a_reply_nobody_was_sent_before_the_kill_is_an_orphan_unless_it_co
 async def test_a_turn_that_was_rolled_back_before_the_kill_stays_an_orphan(
     opened: Opener, seeded: SeededEngine
 ) -> None:
-    async with opened(seeded) as place:
+    async with opened(seeded, resume=False) as place:
         await place.ask(headers={"X-Journeyman-Turn": "one"})
         (run,) = place.slot._runs.values()
         run.lineages[0].unconfirmed._delivered = False  # its client had gone
@@ -225,7 +225,7 @@ async def test_a_turn_that_was_rolled_back_before_the_kill_stays_an_orphan(
 
 
 async def test_a_log_that_contradicts_itself_is_not_gone_on_with(opened: Opener, seeded: SeededEngine) -> None:
-    async with opened(seeded) as place:
+    async with opened(seeded, resume=False) as place:
         left = await _left(place)
         lines = (left / "turns.jsonl").read_bytes().splitlines()
         second = json.loads(lines[1])

@@ -4,10 +4,12 @@ Sampled ids enter `ids` as they were sampled and never leave, but for a turn who
 """
 
 import hashlib
+import marshal
 import zlib
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 from journeyman.capture.messages import PREFILL, joined, same
@@ -18,6 +20,12 @@ from journeyman.tokens.base import Message
 
 Opening = Literal["start", "summary", "pruning", "tools_changed", "branch"]
 Canonical = Callable[[Any], Message]
+
+
+@lru_cache(maxsize=256)
+def _tools_digest(marshalled: bytes) -> str:
+    """Digest of tool schemas, remembered: an agent offers the same ones in every episode."""
+    return sha256_hex(canonical_json(marshal.loads(marshalled)))
 
 
 class Entry:
@@ -54,7 +62,7 @@ class Lineage:
         self.opened_by = opened_by
         self.tools = tools
         self._tools_to_come = False  # reopened: only their digest is on record
-        self.tools_digest = sha256_hex(canonical_json(tools))
+        self.tools_digest = _tools_digest(marshal.dumps(tools, 2))
         self.ids: array[int] = array("i")
         self.entries: list[Entry] = []
         self.marks: list[Mark] = []
@@ -122,7 +130,7 @@ class Lineage:
     def offers(self, tools: list[dict[str, Any]]) -> bool:
         """Whether these are its tools."""
         if self._tools_to_come:
-            self._tools_to_come = sha256_hex(canonical_json(tools)) != self.tools_digest
+            self._tools_to_come = _tools_digest(marshal.dumps(tools, 2)) != self.tools_digest
             self.tools = [] if self._tools_to_come else tools
         return not self._tools_to_come and tools == self.tools
 

@@ -62,10 +62,11 @@ class _Counts:
 class Recorder:
     """The open log of one episode. Raises CaptureFailure where its directory has one already.
 
-    `resume`: a log that an earlier gateway left is gone on with, after `reopen.reopen` put it in order.
+    `resume`: a log that an earlier gateway left is gone on with, after `reopen.reopen` put it in order. `resumable`:
+    it is noted which turns a client was sent, for a gateway that may have to go on with this one's log.
     """
 
-    def __init__(self, directory: Path, resume: bool = False) -> None:
+    def __init__(self, directory: Path, resume: bool = False, resumable: bool = False) -> None:
         self._directory = directory
         if not resume and (directory / "turns.jsonl").exists():
             raise CaptureFailure("already_recorded", f"{directory} holds turns of an earlier attempt")
@@ -73,7 +74,7 @@ class Recorder:
         self._turns = (directory / "turns.jsonl").open("ab", buffering=0)
         self._segments = (directory / "segments.jsonl").open("ab", buffering=0)
         self._runs = (directory / "runs.jsonl").open("ab", buffering=0)
-        self._told = (directory / DELIVERED).open("ab", buffering=0)
+        self._told = (directory / DELIVERED).open("ab", buffering=0) if resumable else None
         self._experts: BinaryIO | None = None
         self._expert_rows = 0
         self._counts: dict[str, _Counts] = {}
@@ -149,7 +150,7 @@ class Recorder:
 
     def delivered(self, turn_id: str) -> None:
         """A client was sent all of the turn: its reply is not in doubt if this process dies now."""
-        if not self.closed:
+        if self._told is not None and not self.closed:
             self._told.write(turn_id.encode() + b"\n")
 
     def _assert_append(self, placement: Placement) -> None:
@@ -203,11 +204,11 @@ class Recorder:
     def close(self, runs: list[Run], failure: Failure | None) -> Captured:
         """Close the files; nothing is recorded after. Settles which turns were orphans and which segments train."""
         self.closed = True
-        for file in (self._tokens, self._turns, self._segments, self._runs, self._told):
-            file.close()
-        if self._experts is not None:
-            self._experts.close()
-        (self._directory / DELIVERED).unlink()  # what it said is in the turns from here on
+        for file in (self._tokens, self._turns, self._segments, self._runs, self._told, self._experts):
+            if file is not None:
+                file.close()
+        if self._told is not None:
+            (self._directory / DELIVERED).unlink()  # what it said is in the turns from here on
         records = [lineage.record(run.untrainable) for run in runs for lineage in run.lineages]
         lines = b"".join(record.canonical() + b"\n" for record in records)
         if lines != self._segment_lines:  # a run turned out untrainable, or an untold turn had opened one

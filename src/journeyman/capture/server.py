@@ -122,12 +122,18 @@ class Gateway:
                 self._socket.unlink(missing_ok=True)
 
     def open(
-        self, spec: EpisodeSpec, directory: Path, context_tokens: int, resume: bool = False, key: str | None = None
+        self,
+        spec: EpisodeSpec,
+        directory: Path,
+        context_tokens: int,
+        resume: bool | None = None,
+        key: str | None = None,
     ) -> Slot:
         """A slot that records the episode into `directory`; the window is the engine's own where that is smaller.
 
-        `resume`: turns that a killed gateway left there are gone on with. `key`: the episode's; None makes one.
-        Raises CaptureFailure where the directory holds turns and `resume` is False, or a log that cannot be read.
+        `resume`: turns that a killed gateway left there are gone on with; None: they are not, nor will be those of
+        this one if it is killed. `key`: the episode's; None makes one.
+        Raises CaptureFailure where the directory holds turns and `resume` is not True, or a log that cannot be read.
         """
         if self._runner is None:
             raise CaptureFailure("gateway_down", "the gateway is not running")
@@ -135,7 +141,8 @@ class Gateway:
         window = min(context_tokens, self.engine.identity.context_tokens or context_tokens)
         terms = Terms(self.engine, self.renderer, window, self._linger, self._engine_seconds)
         found = reopen(directory) if resume and (directory / "turns.jsonl").exists() else None
-        slot = Slot(spec, Recorder(directory, found is not None), terms, self.url, key, self._forget)
+        recorder = Recorder(directory, found is not None, resumable=resume is not None)
+        slot = Slot(spec, recorder, terms, self.url, key, self._forget)
         if found is not None:
             slot.restore(found)
         self._slots[key] = slot
