@@ -1,6 +1,7 @@
 """How each dialect's own habits of telling a history are read, so that it stays one segment."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from journeyman.capture.verify import verify_episode
 from journeyman.engines.scripted import ScriptedEngine, SeededEngine
 from journeyman.tokens.template import TemplateRenderer
 
-from .speakers import SCHEMA, SPEAKERS, call, replies, room, thinking_renderer
+from .speakers import SCHEMA, SPEAKERS, Responses, call, replies, room, thinking_renderer
 
 DIALECTS = [speaker.name for speaker in SPEAKERS]
 
@@ -205,6 +206,20 @@ async def test_instructions_are_not_carried_over(tmp_path: Path, renderer: Templ
             await create(model="m", input="more", previous_response_id=first.id)
         turns = (await place.sealed()).turns
     assert [m["role"] for m in turns[1].new_messages] == ["user", "assistant", "user"]
+
+
+async def test_a_reply_of_a_gateway_that_was_killed_may_be_named(tmp_path: Path, renderer: TemplateRenderer) -> None:
+    async with room(tmp_path, SeededEngine(vocabulary=400), renderer) as place:
+        asked: dict[str, Any] = {"model": "m", "instructions": "be brief"}
+        async with place.speaker("responses") as speaker:
+            first = await speaker.client.responses.create(input="hello", **asked)
+            second = await speaker.client.responses.create(input="more", previous_response_id=first.id, **asked)
+        left = shutil.copytree(place.directory, place.directory.with_name("left"))  # as a kill leaves it
+        slot = place.gateway.open(place.spec, left, 8192, resume=True)
+        async with Responses(slot.url, slot.key) as speaker:
+            await speaker.client.responses.create(input="go on", previous_response_id=second.id, **asked)
+        captured = await slot.close()
+    assert (captured.turns, captured.segments, captured.trainable) == (3, 1, True)
 
 
 # -- counting

@@ -323,4 +323,4 @@ async def test_a_schema_reaches_an_engine_that_samples_under_it(tmp_path: Path, 
             async with place.speaker(dialect, tools=()) as speaker:
                 speaker.hear(f"{dialect} {len(engine.asked)}")
                 assert (await speaker.ask(**body)).text == '{"file_path": "a"}'
-    assert engine.asked == [{}, SCHEMA, SCHEMA, SCHEMA]
+    assert engine.asked == [{"type": "object"}, SCHEMA, SCHEMA, SCHEMA]

@@ -6,6 +6,7 @@ the canonical message and its ids, so none of that changes what the model saw.
 
 from journeyman.tokens.base import Message
 
+INSTRUCTIONS = "instructions"  # key of a system message that holds for its own call and is not carried over
 PREFILL = "prefill"  # key of an assistant message that the client began and the policy went on with
 
 

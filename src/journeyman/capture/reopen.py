@@ -28,6 +28,7 @@ class Reopened:
     delivered: set[str] = field(default_factory=set)
     orphans: set[str] = field(default_factory=set)
     last: dict[str, Lineage] = field(default_factory=dict)  # by the turn that ends it
+    ends: dict[str, tuple[Lineage, int]] = field(default_factory=dict)  # turn -> its lineage, entries up to its end
 
 
 def reopen(directory: Path) -> Reopened:
@@ -106,6 +107,7 @@ def _grow(found: Reopened, run: Run, record: Segment, tokens: TokenArrays) -> No
     if lineage.marks:
         run.register(lineage)
         found.last[ends[-1]] = lineage
+        found.ends.update((turn, (lineage, mark.entries)) for turn, mark in zip(ends, lineage.marks, strict=True))
 
 
 def _settle(found: Reopened, run: Run) -> None:

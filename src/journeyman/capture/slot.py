@@ -16,7 +16,7 @@ from journeyman.capture.clients import Client, handed_over
 from journeyman.capture.dialects.base import CallRequest, Refusal, Reply
 from journeyman.capture.draw import Draw, Sampled
 from journeyman.capture.lineage import Canonical, Entry, Lineage, Run
-from journeyman.capture.messages import PREFILL
+from journeyman.capture.messages import INSTRUCTIONS, PREFILL
 from journeyman.capture.recorder import Captured, Recorder
 from journeyman.capture.reopen import Reopened
 from journeyman.capture.segments import (
@@ -69,7 +69,6 @@ class _Job:
     run: Run
     placement: Placement
     sample: SampleRequest
-    lead: int  # first messages of the history that hold for this call only
 
 
 class Slot:
@@ -90,7 +89,7 @@ class Slot:
         self._runs: dict[str, Run] = {}
         self._named: dict[str, Call] = {}  # by the turn id a client gave
         self._recent: dict[str, Call] = {}  # by run: the last call without one
-        self._ends: dict[str, tuple[Lineage, int, int]] = {}  # turn -> its lineage, entries up to its end, lead
+        self._ends: dict[str, tuple[Lineage, int]] = {}  # turn -> its lineage and the entries up to its end
         self._live: set[Call] = set()
         self._unnamed = 0
 
@@ -110,6 +109,8 @@ class Slot:
                 self._named[turn.turn_id] = call
             else:
                 self._recent[call.run], self._unnamed = call, int(turn.turn_id[1:])
+            if turn.turn_id in found.ends:
+                self._ends[turn.turn_id] = found.ends[turn.turn_id]
             if (lineage := found.last.get(turn.turn_id)) is not None:
                 lineage.unconfirmed = call
 
@@ -138,7 +139,7 @@ class Slot:
             self._recent[ask.run] = call
         self._live.add(call)
         placement.lineage.busy = True
-        job = _Job(call, run, placement, self._request(call, run, placement, request), request.lead)
+        job = _Job(call, run, placement, self._request(call, run, placement, request))
         call.task = asyncio.create_task(self._answer(job, request.stream))
         return call
 
@@ -183,7 +184,7 @@ class Slot:
     def _fork(self, parent: Run, told: Sequence[Message]) -> tuple[str | None, str | None]:
         """The latest turn of a run, and the call in it, that handed over what a new run is told."""
         used = {run.record.handoff_event for run in self._runs.values()}
-        for turn_id, (lineage, entries, _) in reversed(self._ends.items()):
+        for turn_id, (lineage, entries) in reversed(self._ends.items()):
             if lineage.run == parent.record.run and entries <= len(lineage.entries):
                 calls = lineage.entries[entries - 1].message.get("tool_calls") or ()
                 if (handoff := handed_over([c for c in calls if c["id"] not in used], told)) is not None:
@@ -276,7 +277,7 @@ class Slot:
         grown = placement.context + sampled.ids + array("i", sampled.closing)
         rows = lineage.end.expert_rows + (sampled.routes.rows if sampled.routes else 0)
         lineage.advance([*placement.new, Entry(sampled.message)], grown, placement.told, rows)
-        self._ends[job.call.turn_id] = (lineage, lineage.end.entries, job.lead)
+        self._ends[job.call.turn_id] = (lineage, lineage.end.entries)
         lineage.unconfirmed = job.call
         run.last_turn = job.call.turn_id
         return self._reply(turn)
@@ -315,10 +316,11 @@ class Slot:
 
     def history(self, turn_id: str) -> list[Message] | None:
         """Canonical messages up to and with a told turn, without those that held for its call only; None: unknown."""
-        lineage, entries, lead = self._ends.get(turn_id, (None, 0, 0))
+        lineage, entries = self._ends.get(turn_id, (None, 0))
         if lineage is None or entries > len(lineage.entries):
             return None
-        return [entry.message for entry in lineage.entries[lead:entries]]
+        messages = [entry.message for entry in lineage.entries[:entries]]
+        return [message for message in messages if not message.get(INSTRUCTIONS)]
 
     def count(self, request: CallRequest, ask: Ask, canonical: Canonical) -> int:
         """How many tokens this call's prompt would have. Raises Refusal, CaptureFailure("render")."""

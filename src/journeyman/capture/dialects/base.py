@@ -29,7 +29,7 @@ class Refusal(JourneymanError):
 class Structure:
     """JSON that the reply must be. `param`: the field that asks for it."""
 
-    json_schema: dict[str, Any]  # {}: any JSON object
+    json_schema: dict[str, Any]
     param: str
 
 

@@ -170,7 +170,7 @@ def structure_of(wanted: Any, param: str) -> Structure | None:
     if kind == "text":
         return None
     if kind == "json_object":
-        return Structure({}, param)
+        return Structure({"type": "object"}, param)
     schema = wanted.get("json_schema", wanted).get("schema") if kind == "json_schema" else None
     if not isinstance(schema, dict):
         refuse(param, f"{param}={shown(wanted)} is not known here: use text, json_object or json_schema")

@@ -22,6 +22,7 @@ from journeyman.capture.dialects.parameters import (
     text_of,
 )
 from journeyman.capture.dialects.responses_events import RESPONSE, ResponsesEvents, response_body
+from journeyman.capture.messages import INSTRUCTIONS
 from journeyman.engines.base import EngineIdentity
 from journeyman.records.episode import Sampling
 from journeyman.tokens.base import Message
@@ -98,7 +99,7 @@ class ResponsesDialect:
         instructions = body.get("instructions")
         if instructions is not None and not isinstance(instructions, str):
             invalid("instructions", "instructions is not text")
-        lead = [{"type": "message", "role": "system", "content": instructions}] if instructions else []
+        lead = [{"role": "system", "content": instructions, INSTRUCTIONS: True}] if instructions else []
         items = _grouped(_input(body.get("input")))
         tools, renamed = _tools(body.get("tools") or [])
         parallel_calls(body.get("parallel_tool_calls"), "parallel_tool_calls", tools)
@@ -141,7 +142,8 @@ class ResponsesDialect:
                 f"input: role {role!r} is not known: use system, developer, user or assistant",
                 "input",
             )
-        return {"role": role, "content": text_of(item.get("content"), f"{role} message", "input")}
+        message: Message = {"role": role, "content": text_of(item.get("content"), f"{role} message", "input")}
+        return message | ({INSTRUCTIONS: True} if item.get(INSTRUCTIONS) else {})
 
     def reply(self, asked: CallRequest, reply: Reply, engine: EngineIdentity) -> dict[str, Any]:
         """The whole, non-streamed response body."""
