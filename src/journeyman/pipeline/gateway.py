@@ -15,7 +15,7 @@ from journeyman.records.episode import Episode, EpisodeSpec, Usage
 from journeyman.records.outcome import StopReason
 from journeyman.store.layout import Job
 from journeyman.store.seal import is_sealed, seal
-from journeyman.tokens.template import TemplateRenderer
+from journeyman.tokens.families import renderer_for
 
 MANUAL_TASK = "by-hand"
 
@@ -33,7 +33,7 @@ async def serve(policy: str, out: Path, host: str, port: int, episode: str, read
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     started = time.monotonic()
-    engine, renderer = embedded_engine(Recipe(name=out.name), weights), TemplateRenderer(weights)
+    engine, renderer = embedded_engine(Recipe(name=out.name), weights), renderer_for(weights)
     Gateway(engine, renderer, host=host)  # a host that is not loopback is refused before a sampler starts
     async with engine:
         async with Gateway(engine, renderer, host=host, port=port) as gateway:

@@ -81,13 +81,13 @@ async def open_workplace(
     from journeyman.capture.server import Gateway
     from journeyman.harnesses.whitebox.loop import native_harness
     from journeyman.services.client import ServiceHost
-    from journeyman.tokens.template import TemplateRenderer
+    from journeyman.tokens.families import renderer_for
 
     async with AsyncExitStack() as stack:
         sandboxes = await stack.enter_async_context(sandbox_provider(sandbox))
         host = await stack.enter_async_context(ServiceHost()) if services else None
         sockets = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jm-gateway-")))
-        gateway = await stack.enter_async_context(Gateway(engine, TemplateRenderer(policy), socket_dir=sockets))
+        gateway = await stack.enter_async_context(Gateway(engine, renderer_for(policy), socket_dir=sockets))
         place = Workplace(job=job, sandboxes=sandboxes, services=host, gateway=gateway, harness=native_harness())
         yield Opened(place, sandboxes, host.pid if host is not None else None)
 
