@@ -88,6 +88,7 @@ async def test_a_closed_provider_leaves_no_process_file_or_cgroup(workspace: Pat
 async def test_a_killed_box_is_a_sandbox_failure(bubblewrap: BubblewrapProvider, workspace: Path) -> None:
     box = await bubblewrap.start(SandboxSpec(workspace=(workspace,)))
     os.kill(box.started.pid, signal.SIGKILL)
+    await asyncio.wait({box.started.exit}, timeout=10.0)
     with pytest.raises(SandboxFailure) as failure:
         await bash(box, "true")
     assert failure.value.cause == "box_lost"

@@ -70,7 +70,10 @@ class BubblewrapBox:
         A command that kills the executor (`kill -9 -1`) is the policy's doing: the box gets another one.
         """
         try:
-            return await self.channel.call(op, args, timeout_seconds)
+            reply = await self.channel.call(op, args, timeout_seconds)
+            if self.started.exit.done():
+                raise SandboxFailure("box_lost", f"it died while it answered {self._last_words()}".strip())
+            return reply
         except SandboxFailure as failure:
             if await self._replace_executor(failure):
                 return {"error": EXECUTOR_KILLED}
