@@ -6,13 +6,13 @@ Invariant: a token is reported only with its id, a finite log-prob and the versi
 import asyncio
 import os
 import uuid
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
-from journeyman.engines.base import EngineIdentity, SampleRequest
-from journeyman.engines.connection import Connections
+from journeyman.engines.base import EngineIdentity, SampleChunk, SampleRequest
+from journeyman.engines.connection import Connections, parse, refused
 from journeyman.engines.prompts import PromptTexts
 from journeyman.engines.routes import ExpertShape
 from journeyman.engines.versions import VersionLabels
@@ -121,6 +121,36 @@ class ServedEngine:
         if self._background:
             await asyncio.wait(self._background, timeout=5.0)
         await self.server.close()
+
+    async def _chunks(
+        self,
+        path: str,
+        body: bytes,
+        incremental: bool,
+        read: Callable[[Any], SampleChunk],
+        abort: Callable[[], Coroutine[Any, Any, Any]],
+    ) -> AsyncGenerator[SampleChunk, None]:
+        """The chunks of one call, whole or streamed; `abort` goes out where they are not taken to their end."""
+        ended = False
+        try:
+            async with self.server.send("POST", path, body) as response:
+                if response.status != 200:
+                    raise refused(response.status, path, await response.read())
+                if incremental:
+                    async for event in response.events():
+                        chunk = read(parse(event))
+                        ended = chunk.finish_reason is not None
+                        if chunk.ids or ended:
+                            yield chunk
+                else:
+                    chunk = read(await response.json())
+                    ended = True
+                    yield chunk
+            if not ended:
+                raise EngineFailure("truncated", "the stream ended without a finish reason")
+        finally:
+            if not ended:
+                self.later(abort())
 
     def call_id(self) -> str:
         """A new id for a call. None is the beginning of another: servers abort by prefix."""

@@ -7,11 +7,11 @@ version that sampled it. A LoRA refresh loads the adapter under a new name: call
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 from journeyman.engines.base import SampleChunk, SampleRequest
-from journeyman.engines.connection import parse, refused
 from journeyman.engines.routes import Routes, decode_int32, routes_from
 from journeyman.engines.served import Adapter, ServedEngine, ServedOptions, finite, is_adapter
 from journeyman.errors import EngineFailure
@@ -45,28 +45,20 @@ class SGLangEngine(ServedEngine):
         number, adapter = self.call_id(), self.adapter
         reading = _Reading(self, request, adapter, self.loads)
         body = self._body(request, number, adapter)
-        ended = False
         if adapter:
             self._open[adapter.name] += 1
+        call = self._chunks(
+            "/generate",
+            body,
+            request.incremental,
+            reading.chunk,
+            lambda: self.server.call("POST", "/abort_request", {"rid": number}),
+        )
         try:
-            async with self.server.send("POST", "/generate", body) as response:
-                if response.status != 200:
-                    raise refused(response.status, "/generate", await response.read())
-                if request.incremental:
-                    async for event in response.events():
-                        chunk = reading.chunk(parse(event))
-                        ended = chunk.finish_reason is not None
-                        if chunk.ids or ended:
-                            yield chunk
-                else:
-                    chunk = reading.chunk(await response.json())
-                    ended = True
+            async with aclosing(call) as chunks:
+                async for chunk in chunks:
                     yield chunk
-            if not ended:
-                raise EngineFailure("truncated", "the stream ended without a finish reason")
         finally:
-            if not ended:
-                self.later(self.server.call("POST", "/abort_request", {"rid": number}))
             if adapter:
                 self._open[adapter.name] -= 1
                 self._unload_retired()

@@ -9,6 +9,7 @@ import binascii
 import io
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from journeyman.engines.base import SampleChunk, SampleRequest
-from journeyman.engines.connection import parse, refused
 from journeyman.engines.routes import Routes, routes_from
 from journeyman.engines.served import Adapter, ServedEngine, ServedOptions, finite, is_adapter
 from journeyman.errors import EngineFailure
@@ -67,27 +67,17 @@ class VLLMEngine(ServedEngine):
         number = self.call_id()
         reading = _Reading(self, request)
         body = self._body(request, number)
-        ended = False
-        try:
-            async with self.server.send("POST", _GENERATE, body) as response:
-                if response.status != 200:
-                    raise refused(response.status, _GENERATE, await response.read())
-                if request.incremental:
-                    async for event in response.events():
-                        chunk = reading.chunk(parse(event))
-                        ended = chunk.finish_reason is not None
-                        if chunk.ids or ended:
-                            yield chunk
-                else:
-                    chunk = reading.chunk(await response.json())
-                    ended = True
-                    yield chunk
-            if not ended:
-                raise EngineFailure("truncated", "the stream ended without a finish reason")
-        finally:
-            if not ended:
-                ids = {"request_ids": [f"generate-tokens-{number}"]}
-                self.later(self.server.call("POST", "/inference/v1/abort_requests", ids))
+        aborted = {"request_ids": [f"generate-tokens-{number}"]}
+        call = self._chunks(
+            _GENERATE,
+            body,
+            request.incremental,
+            reading.chunk,
+            lambda: self.server.call("POST", "/inference/v1/abort_requests", aborted),
+        )
+        async with aclosing(call) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
     def _check(self, request: SampleRequest) -> None:
         """Raises EngineFailure where the server would report other weights or another distribution than it samples."""
