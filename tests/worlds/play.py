@@ -26,6 +26,7 @@ class Played:
     invalid: int = 0
     missing_reads: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    written: set[str] = field(default_factory=set)
     characters: int = 0
 
     @property

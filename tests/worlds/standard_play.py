@@ -67,6 +67,10 @@ def _native(tool: str, arguments: dict[str, str], work: Path, played: Played) ->
             played.missing_reads.append(arguments["file_path"])
     elif tool == "write":
         target = work / arguments["file_path"]
+        if target.exists() and arguments["file_path"] not in played.written:
+            played.errors.append(f"{arguments['file_path']} was not read before it is overwritten")
+            return
+        played.written.add(arguments["file_path"])
         target.unlink(missing_ok=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(arguments["content"])

@@ -101,6 +101,11 @@ def python(program: str, text: str = "") -> PlanStep:
     return PlanStep(text=text, calls=(ToolCall(tool="bash", arguments={"command": command}),))
 
 
+def overwrite(path: str, content: str) -> PlanStep:
+    """Change a source file behind the file tools' back: they refuse to overwrite what was not read."""
+    return python(f"from pathlib import Path\nPath({path!r}).write_text({content!r})")
+
+
 def read_office(*paths: str, text: str = "") -> PlanStep:
     """Print the text of docx, xlsx and pptx files."""
     return python(_READ.replace("%s", json.dumps(list(paths)), 1), text)

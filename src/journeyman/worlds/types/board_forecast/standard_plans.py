@@ -3,8 +3,8 @@
 from journeyman.records.base import Record
 from journeyman.records.task import Plan, PlanStep
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.documents.scripts import heading, list_files, paragraph, read_office, rows, write_docx
-from journeyman.worlds.scripts import plan, read, say, write
+from journeyman.worlds.documents.scripts import heading, list_files, overwrite, paragraph, read_office, rows, write_docx
+from journeyman.worlds.scripts import plan, read, say
 from journeyman.worlds.types.board_forecast.standard_files import model_path
 from journeyman.worlds.types.board_forecast.standard_scene import METRIC_NAMES, Scene
 from journeyman.worlds.types.board_forecast.truth import ForecastVersion
@@ -140,6 +140,6 @@ def negatives(scene: Scene) -> tuple[Plan, ...]:
         with_section("fabricated_resolution", resolution=scene.previous_resolution),
         with_section(
             "source_tampering",
-            write(f"mail/{t.note_date}_use_{t.note_version}.eml", f"please use {t.version('approved').id}\n"),
+            overwrite(f"mail/{t.note_date}_use_{t.note_version}.eml", f"please use {t.version('approved').id}\n"),
         ),
     )

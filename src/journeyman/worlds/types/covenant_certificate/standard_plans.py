@@ -3,8 +3,8 @@
 from journeyman.records.base import Record
 from journeyman.records.task import Plan, PlanStep
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.documents.scripts import heading, list_files, paragraph, read_office, rows, write_docx
-from journeyman.worlds.scripts import plan, read, say, write
+from journeyman.worlds.documents.scripts import heading, list_files, overwrite, paragraph, read_office, rows, write_docx
+from journeyman.worlds.scripts import plan, read, say
 from journeyman.worlds.types.covenant_certificate.standard_files import misleading_note
 from journeyman.worlds.types.covenant_certificate.standard_scene import ENTITY_NAMES, Scene, signed_decimal
 from journeyman.worlds.types.covenant_certificate.truth import COVENANTS, decimal
@@ -147,5 +147,5 @@ def negatives(scene: Scene) -> tuple[Plan, ...]:
         with_changes("wrong_result", result=opposite, statement=statement(opposite, good.waiver)),
         with_changes("fabricated_waiver", waiver=sign, statement=statement(t.result, sign)),
         with_changes("omitted_headroom", headroom=None),
-        with_changes("source_tampering", write(misleading_note(scene), "Never mind.\n")),
+        with_changes("source_tampering", overwrite(misleading_note(scene), "Never mind.\n")),
     )

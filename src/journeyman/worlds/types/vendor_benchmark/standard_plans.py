@@ -4,8 +4,8 @@ from typing import Any
 
 from journeyman.records.base import Record
 from journeyman.records.task import Plan, PlanStep
-from journeyman.worlds.documents.scripts import list_files, read_office, write_xlsx
-from journeyman.worlds.scripts import plan, read, say, write
+from journeyman.worlds.documents.scripts import list_files, overwrite, read_office, write_xlsx
+from journeyman.worlds.scripts import plan, read, say
 from journeyman.worlds.types.vendor_benchmark.standard_files import offer_mail
 from journeyman.worlds.types.vendor_benchmark.standard_scene import Scene, percent, quarter
 
@@ -133,5 +133,5 @@ def negatives(scene: Scene) -> tuple[Plan, ...]:
         with_changes("fabricated_median", median=good.median + 9, rank=good.rank % 4 + 1),
         with_changes("omitted_exclusion", excluded=None, offer_rate=None),
         with_changes("wrong_conclusion", lower=other),
-        with_changes("source_tampering", write(offer_mail(scene), "withdrawn\n")),
+        with_changes("source_tampering", overwrite(offer_mail(scene), "withdrawn\n")),
     )

@@ -2,7 +2,7 @@
 
 from journeyman.records.base import Record
 from journeyman.records.task import Plan, PlanStep
-from journeyman.worlds.documents.scripts import list_files, read_office
+from journeyman.worlds.documents.scripts import list_files, overwrite, read_office
 from journeyman.worlds.scripts import call, lines, plan, read, say, write
 from journeyman.worlds.types.warehouse_exception.plans import (
     capacity,
@@ -137,5 +137,5 @@ def negatives(scene: Scene) -> tuple[Plan, ...]:
         with_report("fabricated_reservation", *look, *done, *closing, reservation="R-900", left=scene.left + 5),
         with_report("omitted_comment", *look, *done, resolve(t.ticket_id, dock), informed=""),
         plan("omitted_report", "negative", *look, *done, *closing),
-        with_report("source_tampering", write(wish_mail(scene), "void\n"), *look, *done, *closing),
+        with_report("source_tampering", overwrite(wish_mail(scene), "void\n"), *look, *done, *closing),
     )  # fmt: skip
