@@ -103,7 +103,7 @@ def python(program: str, text: str = "") -> PlanStep:
 
 def overwrite(path: str, content: str) -> PlanStep:
     """Change a source file behind the file tools' back: they refuse to overwrite what was not read."""
-    return python(f"from pathlib import Path\nPath({path!r}).write_text({content!r})")
+    return python(f"from pathlib import Path\nfile = Path({path!r})\nfile.unlink()\nfile.write_text({content!r})")
 
 
 def read_office(*paths: str, text: str = "") -> PlanStep:
