@@ -39,13 +39,19 @@ def make_checkpoint(tmp_path: Path) -> MakeCheckpoint:
 
 
 def random_tensors(seed: int, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
-    g = torch.Generator().manual_seed(seed)
+    """A checkpoint of one lineage: the same ancestor for every seed, moved a little."""
+    ancestor, g = torch.Generator().manual_seed(1234), torch.Generator().manual_seed(seed)
+
+    def near(*shape: int) -> Tensor:
+        return (torch.randn(shape, generator=ancestor) + 0.2 * torch.randn(shape, generator=g)).to(dtype)
+
     return {
-        "model.embed_tokens.weight": torch.randn(50, 8, generator=g).to(dtype),
-        "model.layers.0.mlp.down_proj.weight": torch.randn(8, 24, generator=g).to(dtype),
-        "model.norm.weight": torch.randn(8, generator=g).to(dtype),
-        "model.scale": torch.randn((), generator=g).to(dtype),
-        "model.layers.0.mlp.experts.gate_up_proj": torch.randn(3, 12, 8, generator=g).to(dtype),
-        "model.layers.0.mlp.experts.down_proj": torch.randn(3, 8, 6, generator=g).to(dtype),
+        "model.embed_tokens.weight": near(50, 8),
+        "model.layers.0.mlp.down_proj.weight": near(8, 24),
+        "model.norm.weight": near(8),
+        "model.scale": near(),
+        "model.layers.0.mlp.gate.weight": near(3, 8),
+        "model.layers.0.mlp.experts.gate_up_proj": near(3, 12, 8),
+        "model.layers.0.mlp.experts.down_proj": near(3, 8, 6),
         "counts": torch.arange(5),
     }

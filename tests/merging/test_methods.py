@@ -7,7 +7,7 @@ import torch
 
 from journeyman.errors import UserError
 from journeyman.merging.base import make_method
-from journeyman.merging.layout import TensorInfo, slices
+from journeyman.merging.layout import TensorInfo, row_chunks
 from journeyman.merging.methods.slerp import Slerp
 from journeyman.merging.methods.soup import Soup
 from journeyman.merging.methods.task_arithmetic import TaskArithmetic
@@ -61,23 +61,12 @@ def test_sixteen_bit_parents_are_accumulated_wide_and_rounded_once() -> None:
     assert Soup().combine([x.float() for x in four], None).to(torch.bfloat16).item() == 65.0
 
 
-def test_slerp_is_taken_per_projection_of_an_expert_not_over_the_fused_tensor() -> None:
-    """Gate halves are orthogonal, up halves parallel: [.7071, .7071 | 1, 0] and not [.577, .577 | 1.155, 0]."""
-    a, b = t(1, 0, 1, 0).reshape(1, 2, 2), t(0, 1, 1, 0).reshape(1, 2, 2)
-    info = TensorInfo("layers.0.mlp.experts.gate_up_proj", "F64", (1, 2, 2), "m", 0, 32)
-    parts = [Slerp().combine([a[w], b[w]], None).flatten() for w in slices(info, False, 1 << 20)]
-    assert torch.cat(parts).tolist() == pytest.approx([0.707107, 0.707107, 1, 0], abs=1e-6)
-    fused = Slerp().combine([a, b], None).flatten().tolist()
-    assert fused == pytest.approx([0.57735, 0.57735, 1.154701, 0], abs=1e-5)
-
-
-def test_slices_of_a_tensor_are_the_tensor_in_order() -> None:
+def test_row_chunks_of_a_tensor_are_the_tensor_in_order() -> None:
     x = torch.arange(5 * 6 * 4).reshape(5, 6, 4)
-    for key in ("plain", "mlp.experts.gate_up_proj", "mlp.experts.down_proj"):
-        info = TensorInfo(key, "I64", (5, 6, 4), "m", 0, x.nbytes)
-        for elementwise in (True, False):
-            parts = [x[w].flatten() for w in slices(info, elementwise, 2 * 6 * 4 * 8)]
-            assert torch.equal(torch.cat(parts), x.flatten())
+    info = TensorInfo("plain", "I64", (5, 6, 4), "m", 0, x.nbytes)
+    for size in (1, 2 * 6 * 4 * 8, 1 << 20):
+        assert torch.equal(torch.cat([x[a:b] for a, b in row_chunks(info, size)]), x)
+    assert list(row_chunks(TensorInfo("scalar", "F32", (), "m", 0, 4), 1)) == [(0, 1)]
 
 
 def test_unknown_methods_and_settings_are_named() -> None:
@@ -85,4 +74,7 @@ def test_unknown_methods_and_settings_are_named() -> None:
         make_method("slurp")
     with pytest.raises(UserError, match="tt"):
         make_method({"name": "slerp", "tt": 1})
+    for wrong in ({"name": "slerp", "t": 1.5}, {"name": "ties", "density": 0}):
+        with pytest.raises(UserError, match=str(wrong["name"])):
+            make_method(wrong)
     assert math.isclose(make_method({"name": "slerp", "t": 0.3}).t, 0.3)  # type: ignore[attr-defined]

@@ -1,6 +1,8 @@
 """journeyman merge: combine checkpoints of one lineage and verify what was written."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,12 +12,37 @@ from journeyman.errors import UserError
 PATH = click.Path(path_type=Path)
 
 
+def method_config(method: str, settings: tuple[str, ...]) -> dict[str, Any]:
+    """`slerp` and `t=0.3` as a method's configuration. Raises UserError."""
+    config: dict[str, Any] = {"name": method}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        try:
+            config[key] = json.loads(value)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise UserError(f"--set {setting!r}: write KEY=VALUE with a JSON value, e.g. t=0.3 or weights=[3,1]")
+    return config
+
+
 @click.command()
 @click.argument("parents", type=PATH, nargs=-1, required=True)
 @click.option("--out", type=PATH, required=True, help="Directory of the merged checkpoint, create-only.")
 @click.option("--method", default="soup", show_default=True, help="soup, slerp, ties or task_arithmetic.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the method, e.g. t=0.3.")
 @click.option("--base", type=PATH, help="Common ancestor, for ties and task_arithmetic.")
-def merge(parents: tuple[Path, ...], out: Path, method: str, base: Path | None) -> None:
+@click.option("--keep", type=click.IntRange(0), default=0, show_default=True, help="Parent whose config is kept.")
+@click.option("--name", help="Name of the checkpoint. Default: that of --out.")
+def merge(
+    parents: tuple[Path, ...],
+    out: Path,
+    method: str,
+    settings: tuple[str, ...],
+    base: Path | None,
+    keep: int,
+    name: str | None,
+) -> None:
     """Merge PARENTS, one tensor at a time in fp32, then recompute every written tensor by a second code path.
 
     \b
@@ -29,7 +56,13 @@ def merge(parents: tuple[Path, ...], out: Path, method: str, base: Path | None) 
     for parent in (*parents, *([base] if base else [])):
         if not (parent / "config.json").exists():
             raise UserError(f"{parent} holds no config.json: give Hugging Face checkpoint directories")
-    config = {"parents": [str(p) for p in parents], "out": str(out), "method": method}
+    config = {
+        "parents": [str(p) for p in parents],
+        "out": str(out),
+        "method": method_config(method, settings),
+        "keep": keep,
+        "name": name or out.name,
+    }
     if base is not None:
         config["base"] = str(base)
     with Display() as display:

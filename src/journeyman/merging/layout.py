@@ -1,18 +1,18 @@
 """Checkpoints as safetensors on disk, without loading them: headers, keys, shards, slices and raw bytes.
 
 This is the second code path: it parses files itself (8-byte length, JSON header, data) and never asks the safetensors
-library, so what the library wrote or read is checked against an independent reading.
+library, so what the library wrote or read is checked against an independent reading. Bytes are read by position, never
+mapped, so memory holds one slice and no page of the file.
 """
 
 import json
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -63,27 +63,51 @@ class Layout:
     directory: Path
     tensors: dict[str, TensorInfo]
     shards: tuple[str, ...]
+    _files: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def total_bytes(self) -> int:
         """Sum of the stored sizes."""
         return sum(t.bytes for t in self.tensors.values())
 
-    @cached_property
-    def _maps(self) -> dict[str, np.memmap[Any, np.dtype[np.uint8]]]:
-        return {name: np.memmap(self.directory / name, dtype=np.uint8, mode="r") for name in self.shards}
+    @property
+    def config(self) -> dict[str, Any]:
+        """config.json; empty where there is none."""
+        path = self.directory / "config.json"
+        return json.loads(path.read_bytes()) if path.exists() else {}
 
-    def raw(self, key: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        """A tensor's stored bytes."""
+    def close(self) -> None:
+        """Close the shards that were read."""
+        while self._files:
+            os.close(self._files.popitem()[1])
+
+    def rows(self, key: str, first: int, last: int) -> Tensor:
+        """A copy of rows [first, last) of a tensor's first dimension, by this module's own reading."""
         info = self.tensors[key]
-        return self._maps[info.shard][info.start : info.end]
+        row = info.bytes // max(info.shape[0], 1)
+        data = self._read(info, first * row, last * row)
+        if not data:
+            return torch.zeros((last - first, *info.shape[1:]), dtype=DTYPES[info.dtype])
+        return torch.frombuffer(data, dtype=DTYPES[info.dtype]).reshape(last - first, *info.shape[1:])
 
     def tensor(self, key: str) -> Tensor:
-        """A copy of a tensor, by this module's own reading."""
+        """A copy of a whole tensor, by this module's own reading."""
         info = self.tensors[key]
-        if not info.bytes:
-            return torch.zeros(info.shape, dtype=DTYPES[info.dtype])
-        return torch.frombuffer(bytearray(self.raw(key)), dtype=DTYPES[info.dtype]).reshape(info.shape)
+        if info.shape:
+            return self.rows(key, 0, info.shape[0])
+        return torch.frombuffer(self._read(info, 0, info.bytes), dtype=DTYPES[info.dtype]).reshape(())
+
+    def _read(self, info: TensorInfo, first: int, last: int) -> bytearray:
+        if info.shard not in self._files:
+            self._files[info.shard] = os.open(self.directory / info.shard, os.O_RDONLY)
+        data = bytearray(last - first)
+        view, at = memoryview(data), 0
+        while at < len(data):
+            got = os.preadv(self._files[info.shard], [view[at:]], info.start + first + at)
+            if not got:
+                raise UserError(f"{self.directory / info.shard} became shorter while it was read: restore the file")
+            at += got
+        return data
 
 
 def _header(path: Path) -> tuple[int, dict[str, Any]]:
@@ -100,6 +124,10 @@ def _header(path: Path) -> tuple[int, dict[str, Any]]:
 def read_layout(directory: Path) -> Layout:
     """Headers of all shards. Raises UserError for a missing, torn or inconsistent checkpoint, naming the key."""
     names = sorted(p.name for p in directory.glob("*.safetensors"))
+    if (directory / "adapter_config.json").exists() or any("adapter" in name for name in names):
+        raise UserError(
+            f"{directory} holds an adapter, whose factors cannot be averaged one by one: merge it into its base first"
+        )
     if not names:
         raise UserError(f"{directory} holds no *.safetensors: give a checkpoint directory")
     tensors: dict[str, TensorInfo] = {}
@@ -121,6 +149,8 @@ def read_layout(directory: Path) -> Layout:
 def _check(info: TensorInfo, directory: Path, size: int, seen: dict[str, TensorInfo]) -> None:
     if info.key in seen:
         raise UserError(f"{directory}: {info.key} is in {seen[info.key].shard} and in {info.shard}: one shard each")
+    if ".lora_" in info.key:
+        raise UserError(f"{directory}: {info.key} is a factor of an adapter: merge it into its base first")
     if info.dtype not in DTYPES:
         raise UserError(f"{directory}: {info.key} has dtype {info.dtype}, which is not merged: convert it first")
     if info.end > size or info.bytes != prod(info.shape) * DTYPES[info.dtype].itemsize:
@@ -137,25 +167,9 @@ def _check_index(directory: Path, tensors: dict[str, TensorInfo]) -> None:
         raise UserError(f"{directory}: {sorted(wrong)[0]} is not where {INDEX} says: the checkpoint is incomplete")
 
 
-def slices(info: TensorInfo, elementwise: bool, slice_bytes: int) -> Iterator[tuple[slice, ...]]:
-    """Consecutive slices of the leading dimensions that together are the tensor, in storage order.
-
-    Elementwise methods take row chunks of at most `slice_bytes`. Others take what one projection is: fused experts
-    `gate_up_proj [E, 2I, H]` by expert and half, `down_proj [E, H, I]` by expert, everything else whole.
-    """
-    if not info.shape:
-        yield ()
-    elif elementwise:
-        rows = max(1, slice_bytes // max(1, info.bytes // max(info.shape[0], 1)))
-        for at in range(0, info.shape[0], rows):
-            yield (slice(at, min(at + rows, info.shape[0])),)
-    elif len(info.shape) == 3 and info.key.endswith("experts.gate_up_proj"):
-        half = info.shape[1] // 2
-        for e in range(info.shape[0]):
-            yield (slice(e, e + 1), slice(0, half))
-            yield (slice(e, e + 1), slice(half, info.shape[1]))
-    elif len(info.shape) == 3 and info.key.endswith("experts.down_proj"):
-        for e in range(info.shape[0]):
-            yield (slice(e, e + 1),)
-    else:
-        yield tuple(slice(0, n) for n in info.shape[:1])
+def row_chunks(info: TensorInfo, chunk_bytes: int) -> Iterator[tuple[int, int]]:
+    """Consecutive row ranges of at most `chunk_bytes` (at least one row) that together are the tensor, in order."""
+    count = info.shape[0] if info.shape else 1
+    rows = max(1, chunk_bytes // max(1, info.bytes // max(count, 1)))
+    for at in range(0, count, rows):
+        yield at, min(at + rows, count)

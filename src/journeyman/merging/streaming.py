@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,15 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
+from journeyman.errors import UserError
 from journeyman.merging.base import MergeMethod
-from journeyman.merging.layout import DTYPES, INDEX, Layout, TensorInfo, slices
-from journeyman.merging.plan import Plan, Step
+from journeyman.merging.experts import ReadRows
+from journeyman.merging.layout import DTYPES, INDEX, Layout, TensorInfo, row_chunks
+from journeyman.merging.plan import Plan, Spread, Step
 
-Read = Callable[[str, tuple[slice, ...]], Tensor]
+REOPEN_BYTES = 128 << 20
+"""A file is mapped anew after so many bytes, so that its pages do not stay in this process's memory."""
+WAITING = 8  # slices computed and not yet written
 
 
 def accumulation(infos: Sequence[TensorInfo]) -> torch.dtype:
@@ -27,28 +31,59 @@ def accumulation(infos: Sequence[TensorInfo]) -> torch.dtype:
     return torch.float64 if any(DTYPES[i.dtype].itemsize >= 4 for i in infos) else torch.float32
 
 
+def wide_for(step: Step, parents: Sequence[Layout], base: Layout | None) -> torch.dtype:
+    """The accumulation type of a merged tensor."""
+    keys = step.keys or tuple(next(iter(b.keys.values())) for b in (step.spread.blocks if step.spread else ()))
+    infos = [parents[i].tensors[key] for i, key in zip(step.owners, keys, strict=True)]
+    if base is not None:
+        key = next(iter(step.spread.base.keys.values())) if step.spread and step.spread.base else step.base_key
+        infos.append(base.tensors[key])
+    return accumulation(infos)
+
+
 def merge_slice(
     step: Step, method: MergeMethod, parents: Sequence[Tensor], base: Tensor | None, wide: torch.dtype
 ) -> Tensor:
-    """The merged slice in the output's dtype."""
+    """The merged slice in the output's dtype. Raises UserError where it is not finite."""
     merged = method.combine([p.to(wide) for p in parents], None if base is None else base.to(wide))
-    return merged.to(DTYPES[step.like.dtype])
+    merged = merged.to(DTYPES[step.like.dtype])
+    if not torch.isfinite(merged.sum(dtype=wide)):
+        raise UserError(
+            f"{step.key}: the {method.name} is not finite in {step.like.dtype}: a parent holds a NaN or an infinity, "
+            "or the result does not fit: keep a parent of a wider dtype, or lower the scale"
+        )
+    return merged
 
 
-def _reader(layout: Layout, stack: ExitStack) -> Read:
-    files: dict[str, Any] = {}
+class Reader:
+    """Rows of one checkpoint's tensors by the safetensors library."""
 
-    def read(key: str, where: tuple[slice, ...]) -> Tensor:
-        shard = layout.tensors[key].shard
-        if shard not in files:
-            files[shard] = stack.enter_context(safe_open(layout.directory / shard, framework="pt"))
-        if not where:
-            tensor: Tensor = files[shard].get_tensor(key)
-            return tensor
-        part: Tensor = files[shard].get_slice(key)[where if len(where) > 1 else where[0]]
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._name = ""
+        self._file: Any = None
+        self._left = 0
+
+    def rows(self, key: str, first: int, last: int) -> Tensor:
+        """Rows [first, last) of a tensor's first dimension; a scalar whole."""
+        info = self._layout.tensors[key]
+        if info.shard != self._name or self._left <= 0:
+            self.close()
+            self._file = safe_open(self._layout.directory / info.shard, framework="pt")
+            self._file.__enter__()
+            self._name, self._left = info.shard, REOPEN_BYTES
+        self._left -= info.bytes // max(info.shape[0], 1) * (last - first) if info.shape else info.bytes
+        if not info.shape:
+            scalar: Tensor = self._file.get_tensor(key)
+            return scalar
+        part: Tensor = self._file.get_slice(key)[first:last]
         return part
 
-    return read
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.__exit__(None, None, None)
+            self._file = None
 
 
 def _header(steps: Sequence[Step]) -> bytes:
@@ -66,9 +101,10 @@ def _header(steps: Sequence[Step]) -> bytes:
     return len(text).to_bytes(8, "little") + text
 
 
-def _to_bytes(tensor: Tensor) -> bytes:
+def as_bytes(tensor: Tensor) -> memoryview:
+    """The stored bytes of a tensor."""
     flat = tensor.contiguous().reshape(-1)
-    return flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
+    return flat.view(torch.uint8).numpy().data if flat.numel() else memoryview(b"")
 
 
 def write_merged(
@@ -83,18 +119,26 @@ def write_merged(
     """Write all shards (and the index where the kept parent has several). Returns file -> sha256."""
     digests: dict[str, str] = {}
     done = 0
-    with ExitStack() as stack:
-        readers = [_reader(parent, stack) for parent in parents]
-        base_reader = None if base is None else _reader(base, stack)
+    with ThreadPoolExecutor(1) as writer:
         for name, steps in plan.shards.items():
             digest = hashlib.sha256()
-            with (out / name).open("wb") as file:
-                for chunk in _shard(steps, parents, base, readers, base_reader, method, slice_bytes):
-                    file.write(chunk)
+            with (out / name).open("wb", buffering=0) as file:
+
+                def put(chunk: memoryview | bytes, file: Any = file, digest: Any = digest) -> None:
+                    view = memoryview(chunk)
+                    while view:
+                        view = view[file.write(view) :]
                     digest.update(chunk)
+
+                waiting = []
+                for chunk in _shard(steps, parents, base, method, slice_bytes):
+                    waiting.append(writer.submit(put, chunk))
+                    if len(waiting) > WAITING:
+                        waiting.pop(0).result()
                     done += len(chunk)
                     progress(done, plan.total_bytes)
-                file.flush()
+                for one in waiting:
+                    one.result()
                 os.fsync(file.fileno())
             digests[name] = digest.hexdigest()
     if len(plan.shards) > 1:
@@ -110,22 +154,41 @@ def _shard(
     steps: Sequence[Step],
     parents: Sequence[Layout],
     base: Layout | None,
-    readers: Sequence[Read],
-    base_reader: Read | None,
     method: MergeMethod,
     slice_bytes: int,
-) -> Iterator[bytes]:
+) -> Iterator[memoryview | bytes]:
+    readers = [Reader(parent) for parent in parents]
+    ancestor = None if base is None else Reader(base)
     yield _header(steps)
     for step in steps:
-        whole = method.elementwise or step.treatment != "merged"
-        infos = [parents[i].tensors[step.key] for i in step.owners]
-        if base is not None and step.treatment == "merged":
-            infos.append(base.tensors[step.key])
-        wide = accumulation(infos)
-        for where in slices(step.like, whole, slice_bytes):
-            if step.treatment != "merged":
-                yield _to_bytes(readers[step.owners[0]](step.key, where))
-                continue
-            values = [readers[i](step.key, where) for i in step.owners]
-            ancestor = None if base_reader is None else base_reader(step.key, where)
-            yield _to_bytes(merge_slice(step, method, values, ancestor, wide))
+        if step.treatment != "merged":
+            for first, last in row_chunks(step.like, slice_bytes):
+                yield as_bytes(readers[step.giver].rows(step.keys[step.owners.index(step.giver)], first, last))
+            continue
+        wide = wide_for(step, parents, base)
+        if step.spread is not None:
+            for parts in _experts(step, step.spread, method, readers, ancestor, wide):
+                yield as_bytes(parts)
+            continue
+        size = slice_bytes if method.elementwise else max(step.like.bytes, 1)
+        for first, last in row_chunks(step.like, size):
+            values = [readers[i].rows(k, first, last) for i, k in zip(step.owners, step.keys, strict=True)]
+            below = None if ancestor is None else ancestor.rows(step.base_key, first, last)
+            yield as_bytes(merge_slice(step, method, values, below, wide))
+    for reader in (*readers, *([ancestor] if ancestor else [])):
+        reader.close()
+
+
+def _experts(
+    step: Step, spread: Spread, method: MergeMethod, readers: Sequence[Reader], base: Reader | None, wide: torch.dtype
+) -> Iterator[Tensor]:
+    """The stored tensor of experts, one expert at a time."""
+    reads: list[ReadRows] = [readers[i].rows for i in step.owners]
+    for expert, projections in spread.parts:
+        values = [b.read(r, expert, projections) for b, r in zip(spread.blocks, reads, strict=True)]
+        below = spread.base.read(base.rows, expert, projections) if spread.base and base else [None] * len(projections)
+        merged = [
+            merge_slice(step, method, [v[n].contiguous() for v in values], None if b is None else b.contiguous(), wide)
+            for n, b in enumerate(below)
+        ]
+        yield spread.home.join(merged)

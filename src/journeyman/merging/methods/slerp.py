@@ -6,6 +6,7 @@ Linear where |cos| > 0.9995 or a norm is below 1e-8 (as mergekit does); one slic
 from collections.abc import Sequence
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from journeyman.merging.base import MethodSettings
@@ -21,7 +22,7 @@ class Slerp(MethodSettings):
     elementwise: bool = False
     needs_base: bool = False
     parents: int | None = 2
-    t: float = 0.5
+    t: float = Field(0.5, ge=0, le=1)
 
     def combine(self, parents: Sequence[Tensor], base: Tensor | None) -> Tensor:
         """See the module's first lines."""

@@ -20,13 +20,15 @@ class Soup(MethodSettings):
     def combine(self, parents: Sequence[Tensor], base: Tensor | None) -> Tensor:
         """See the module's first line."""
         if self.weights is None:
-            total = parents[0].clone()
-            for parent in parents[1:]:
+            total = parents[0] + parents[1]
+            for parent in parents[2:]:
                 total += parent
-            return total / len(parents)
+            return total.div_(len(parents))
         if len(self.weights) != len(parents):
             raise UserError(f"soup has {len(self.weights)} weights for {len(parents)} parents: give one each")
         scale = sum(self.weights)
+        if not scale:
+            raise UserError(f"soup weights {self.weights} sum to 0: give weights of another sum")
         return sum(
             (p * (w / scale) for p, w in zip(parents[1:], self.weights[1:], strict=True)),
             parents[0] * (self.weights[0] / scale),

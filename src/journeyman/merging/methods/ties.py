@@ -9,6 +9,7 @@ Trimming is per slice (as mergekit does), not over the whole vector as in the pa
 from collections.abc import Sequence
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from journeyman.merging.base import MethodSettings
@@ -21,7 +22,7 @@ class Ties(MethodSettings):
     elementwise: bool = False
     needs_base: bool = True
     parents: int | None = None
-    density: float = 0.5  # share of every task vector that is kept
+    density: float = Field(0.5, gt=0, le=1)  # share of every task vector that is kept
     scale: float = 1.0  # lambda
 
     def combine(self, parents: Sequence[Tensor], base: Tensor | None) -> Tensor:
