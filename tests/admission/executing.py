@@ -6,6 +6,7 @@ The result is sealed and graded by the code that runs use. No sandbox: `pipeline
 import itertools
 from pathlib import Path
 
+from journeyman.admission.gates.base import Executed
 from journeyman.grading.combine import Grader
 from journeyman.grading.episode import grade_episode
 from journeyman.records.grade import Grade
@@ -25,7 +26,7 @@ class InProcess:
         self.runs: list[str] = []
         self._next = itertools.count()
 
-    async def __call__(self, directory: Path, plan: Plan) -> Grade | Quarantined:
+    async def __call__(self, directory: Path, plan: Plan) -> Executed | Quarantined:
         self.runs.append(plan.name)
         task = load_task(directory)
         world = open_world(task.services, initial_state(directory), task.metadata.frozen_time, task.metadata.seed)
@@ -52,4 +53,4 @@ class InProcess:
         outcome = await grade_episode(episode, directory, here / "grades", Grader())
         if isinstance(outcome, Quarantined):
             return outcome
-        return Grade.parse(next((here / "grades").glob("*.json")).read_bytes())
+        return Executed(Grade.parse(next((here / "grades").glob("*.json")).read_bytes()), episode)

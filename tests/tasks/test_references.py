@@ -8,7 +8,8 @@ import pytest
 from journeyman.records.rubric import Rubric
 from journeyman.records.task import Requirement, ServiceGrant
 from journeyman.tasks.package import initial_state, load_task, plans, public_workspace, write_package
-from journeyman.tasks.references import dangling, orphans, rubric_faults
+from journeyman.tasks.references import dangling, orphans
+from journeyman.tasks.rubric_lint import rubric_faults
 from tests.grading.making import RUBRIC, check, criterion, draft
 
 

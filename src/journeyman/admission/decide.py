@@ -1,24 +1,33 @@
 """Gates in order, the first failure ends it, every step with a reason: the recorded decision to admit a task."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from journeyman.admission.contamination import HeldOut
+from journeyman.admission.context import Context
 from journeyman.admission.gates import GATES, gate
-from journeyman.admission.gates.base import Candidate, Execute
-from journeyman.errors import UserError
+from journeyman.admission.gates.base import Candidate, Execute, lost
+from journeyman.admission.gates.contamination import fingerprint_of
+from journeyman.errors import Failure, UserError
 from journeyman.records.admission import Admission, GateResult
+from journeyman.records.outcome import Quarantined
+from journeyman.records.task import Plan
 
 
-async def admit(directory: Path, execute: Execute, gates: Sequence[str] = tuple(GATES)) -> Admission:
+async def admit(
+    directory: Path, execute: Execute, gates: Sequence[str] = tuple(GATES), context: Context | None = None
+) -> Admission:
     """Decide one package. Raises UserError only for a gate that does not exist."""
-    candidate = Candidate(directory, execute)
+    candidate = Candidate(directory, execute, context or Context())
     results: list[GateResult] = []
     for check in [gate(name) for name in gates]:
         try:
             result = await check.check(candidate)
         except UserError as error:
             result = GateResult(gate=check.name, passed=False, reason=str(error))
+        except Failure as failure:
+            result = lost(check.name, failure)
         results.append(result)
         if not result.passed:
             break
@@ -32,11 +41,22 @@ def _digest(candidate: Candidate) -> str:
         return ""
 
 
+def held_out_of(directories: Iterable[Path]) -> HeldOut:
+    """The index of the held-out packages among `directories`. Raises UserError where one is unusable."""
+
+    async def nothing(directory: Path, plan: Plan) -> Quarantined:
+        return Quarantined(layer="sandbox", cause="not_executed", detail=f"{directory.name}: {plan.name}")
+
+    found = (Candidate(directory, nothing) for directory in directories)
+    return HeldOut(tuple(fingerprint_of(c) for c in found if c.task.metadata.split == "heldout"))
+
+
 async def admit_all(
     directories: Sequence[Path],
     execute: Execute,
     *,
     gates: Sequence[str] = tuple(GATES),
+    context: Context | None = None,
     concurrency: int = 4,
     on_decided: Callable[[Admission], None] = lambda admission: None,
 ) -> tuple[Admission, ...]:
@@ -45,7 +65,7 @@ async def admit_all(
 
     async def one(directory: Path) -> Admission:
         async with free:
-            admission = await admit(directory, execute, gates)
+            admission = await admit(directory, execute, gates, context)
         on_decided(admission)
         return admission
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import journeyman
 from journeyman.admission.decide import admit_all
 from journeyman.admission.funnel import funnel
+from journeyman.admission.gates import STATIC_GATES
+from journeyman.admission.gates.base import Executed
 from journeyman.admission.release import create_release
 from journeyman.errors import UserError
 from journeyman.pipeline.progress import Progress
@@ -16,12 +18,9 @@ from journeyman.pipeline.recipe import Options, Recipe
 from journeyman.pipeline.stages.admit import decide, funnel_lines
 from journeyman.pipeline.state import Run
 from journeyman.records.admission import Admission
-from journeyman.records.grade import Grade
 from journeyman.records.outcome import Quarantined
 from journeyman.records.task import Plan
 from journeyman.store.layout import Job
-
-STATIC_GATES = ("static", "assets", "visibility", "leakage", "rubric_lint")
 
 
 class Admitted(NamedTuple):
@@ -41,7 +40,7 @@ def package_dirs(path: Path) -> list[Path]:
     return found
 
 
-async def _refuse(directory: Path, plan: Plan) -> Grade | Quarantined:
+async def _refuse(directory: Path, plan: Plan) -> Executed | Quarantined:
     raise UserError(f"{directory}: static gates execute nothing, {plan.name} was asked for")
 
 

@@ -267,6 +267,13 @@ def initial_state(directory: Path) -> dict[str, dict[str, list[dict[str, Any]]]]
     return {path.stem: json.loads(path.read_bytes()) for path in sorted(base.glob("*.json"))} if base.is_dir() else {}
 
 
+def tool_contract(directory: Path) -> ToolContract:
+    """The public tool contract a package was made for. Raises UserError."""
+    path = directory / _PARTS["tools"]
+    found: ToolContract = _parse(ToolContract, path.read_bytes(), path)
+    return found
+
+
 def public_workspace(directory: Path) -> Path:
     """The read-only lower layer of /workspace: the task's visible files and nothing else."""
     return directory / _WORLD

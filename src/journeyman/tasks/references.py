@@ -128,30 +128,3 @@ def orphans(task: Task) -> tuple[str, ...]:
         if c.requirement not in ids
     ]
     return tuple(found)
-
-
-def rubric_faults(rubric: Rubric) -> tuple[str, ...]:
-    """R-01 light: weights, wording and duplicates, without reading meaning."""
-    found: list[str] = []
-    seen: dict[str, str] = {}
-    decided: dict[str, str] = {}
-    for criterion in rubric.criteria:
-        name = f"criterion {criterion.id}"
-        words = criterion.proposition.split()
-        if criterion.weight == 0 or criterion.weight != criterion.weight or abs(criterion.weight) == float("inf"):
-            found.append(f"{name} has weight {criterion.weight}")
-        if len(words) < 3:
-            found.append(f"{name} is too short to be a proposition: {criterion.proposition!r}")
-        if not criterion.evidence:
-            found.append(f"{name} names no evidence from which it can be known")
-        key = " ".join(words).casefold()
-        if key in seen:
-            found.append(f"{name} repeats the proposition of {seen[key]}")
-        seen.setdefault(key, criterion.id)
-        how = f"{criterion.weight > 0}{criterion.decide.model_dump_json()}"
-        if how in decided:
-            found.append(f"{name} is decided exactly like {decided[how]}")
-        decided.setdefault(how, criterion.id)
-    if not any(c.weight > 0 for c in rubric.criteria):
-        found.append("no criterion has a positive weight")
-    return tuple(found)

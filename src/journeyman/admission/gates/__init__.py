@@ -9,13 +9,25 @@ from journeyman.errors import UserError
 GATES: dict[str, str] = {
     "static": "journeyman.admission.gates.static:Static",
     "assets": "journeyman.admission.gates.assets:Assets",
+    "schemas": "journeyman.admission.gates.schemas:Schemas",
+    "feasibility": "journeyman.admission.gates.feasibility:Feasibility",
     "visibility": "journeyman.admission.gates.visibility:Visibility",
+    "discoverability": "journeyman.admission.gates.discoverability:Discoverability",
     "leakage": "journeyman.admission.gates.leakage:Leakage",
+    "contamination": "journeyman.admission.gates.contamination:Contamination",
     "rubric_lint": "journeyman.admission.gates.rubric_lint:RubricLint",
+    "contract": "journeyman.admission.gates.contract:Contract",
     "no_op": "journeyman.admission.gates.no_op:NoOp",
     "reference": "journeyman.admission.gates.reference:Reference",
+    "ledger": "journeyman.admission.gates.ledger:Ledger",
+    "accept_set": "journeyman.admission.gates.accept_set:AcceptSet",
     "negatives": "journeyman.admission.gates.negatives:Negatives",
+    "generated": "journeyman.admission.gates.generated:Generated",
+    "hacking": "journeyman.admission.gates.hacking:Hacking",
 }
+
+# those that read and execute nothing
+STATIC_GATES = tuple(name for name in GATES if list(GATES).index(name) < list(GATES).index("no_op"))
 
 
 @cache

@@ -3,7 +3,8 @@
 from journeyman.admission.gates.base import Candidate, verdict
 from journeyman.grading.overlap import overlaps
 from journeyman.records.admission import GateResult
-from journeyman.tasks.references import orphans, rubric_faults
+from journeyman.tasks.references import orphans
+from journeyman.tasks.rubric_lint import rubric_faults
 
 
 class RubricLint:

@@ -1,43 +1,26 @@
-"""What an answer needs can be seen: in the request, in a visible file, or in a granted system of record."""
-
-import re
-from collections.abc import Iterator
+"""What criteria rest on can be read: evidence files are readable text, and the visible tree holds plain files only."""
 
 from journeyman.admission.gates.base import Candidate, verdict
-from journeyman.grading.text import fold
 from journeyman.records.admission import GateResult
-
-_IDENTIFIER = re.compile(r"^[A-Za-z][\w-]*\d[\w-]*$")
 
 
 class Visibility:
-    """Load-bearing identifiers are discoverable, and the visible tree holds plain files only (T-03, G-09)."""
+    """Every piece of evidence that is a file gives a reader something (T-03)."""
 
     name = "visibility"
 
     async def check(self, candidate: Candidate) -> GateResult:
-        """Name each identifier of a reference call that nothing visible holds, and each file that is not plain."""
-        seen = "\n".join(_visible(candidate))
-        faults = [
-            f"the reference uses {value!r} in {tool}, which occurs nowhere the policy can look"
-            for tool, value in _identifiers(candidate)
-            if fold(value) not in seen
-        ]
+        """Name each evidence file that cannot be read, and each file that is not plain."""
+        evidence = {
+            path.removeprefix("/workspace/").partition("#")[0]
+            for criterion in candidate.task.rubric.criteria
+            for path in criterion.evidence
+        }
+        faults = []
+        for path in sorted(evidence & candidate.rendered.keys()):
+            document = candidate.rendered[path]
+            if not document.plain.strip():
+                why = document.warnings[0] if document.warnings else "it is empty"
+                faults.append(f"{path} is evidence and gives nothing to read: {why}")
         faults += [f"{path.name} is a link" for path in candidate.directory.rglob("*") if path.is_symlink()]
-        return verdict(self.name, list(dict.fromkeys(faults)))
-
-
-def _visible(candidate: Candidate) -> Iterator[str]:
-    yield from candidate.public_texts.values()
-    for service, tables in candidate.state.items():
-        if any(grant.service == service for grant in candidate.task.services):
-            yield fold(str(tables))
-
-
-def _identifiers(candidate: Candidate) -> Iterator[tuple[str, str]]:
-    for step in candidate.reference.steps:
-        for call in step.calls:
-            if "__" in call.tool:
-                for value in call.arguments.values():
-                    if isinstance(value, str) and _IDENTIFIER.match(value):
-                        yield call.tool, value
+        return verdict(self.name, faults, evidence=len(evidence))

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import journeyman
-from journeyman.admission.decide import admit_all
+from journeyman.admission.context import Context
+from journeyman.admission.decide import admit_all, held_out_of
 from journeyman.admission.funnel import Funnel, funnel
-from journeyman.admission.gates.base import Execute
+from journeyman.admission.gates import GATES
+from journeyman.admission.gates.base import Execute, Executed
 from journeyman.admission.release import create_release, verify_release
 from journeyman.engines.scripted import ScriptedEngine
 from journeyman.grading.episode import grade_path
@@ -37,7 +39,7 @@ async def executing(run: Run) -> AsyncIterator[tuple[Execute, Opened]]:
     ) as opened:
         attempts = runner(run, opened.place)
 
-        async def execute(directory: Path, plan: Plan) -> Grade | Quarantined:
+        async def execute(directory: Path, plan: Plan) -> Executed | Quarantined:
             ready = ready_task(directory)
             spec = EpisodeSpec(job=run.job.name, policy=POLICY, task=ready.task.slug, group=plan.name, attempt=0)
             book.assign(spec, plan)
@@ -45,14 +47,20 @@ async def executing(run: Run) -> AsyncIterator[tuple[Execute, Opened]]:
             if isinstance(finished.outcome, Quarantined):
                 return finished.outcome
             path = grade_path(run.job.grades_dir(finished.spec.key), ready.grader_digest)
-            return Grade.parse(path.read_bytes())
+            return Executed(Grade.parse(path.read_bytes()), finished.directory)
 
         yield execute, opened
 
 
-async def decide(run: Run, directories: Sequence[Path]) -> tuple[tuple[Admission, ...], float]:
-    """Admit packages; returns the decisions and the CPU seconds spent outside any model."""
+async def decide(
+    run: Run, directories: Sequence[Path], suites: Sequence[Path] = (), gates: Sequence[str] = tuple(GATES)
+) -> tuple[tuple[Admission, ...], float]:
+    """Admit packages; returns the decisions and the CPU seconds spent outside any model.
+
+    `suites`: packages held out elsewhere; those among `directories` are held out in any case.
+    """
     done = 0
+    context = Context(heldout=held_out_of([*directories, *suites]))
 
     def decided(admission: Admission) -> None:
         nonlocal done
@@ -63,17 +71,22 @@ async def decide(run: Run, directories: Sequence[Path]) -> tuple[tuple[Admission
     async with executing(run) as (execute, opened):
         before = opened.outside_cpu_seconds()
         admissions = await admit_all(
-            directories, execute, concurrency=max(2, run.recipe.options.concurrency // 2), on_decided=decided
+            directories,
+            execute,
+            gates=gates,
+            context=context,
+            concurrency=max(2, run.recipe.options.concurrency // 2),
+            on_decided=decided,
         )
         return admissions, opened.outside_cpu_seconds() - before
 
 
 def funnel_lines(counted: Funnel) -> Iterator[str]:
     """The funnel as a few lines of text."""
-    yield f"{'gate':<14}{'entered':>8}{'passed':>8}{'failed':>8}{'quarantined':>13}"
+    yield f"{'gate':<16}{'entered':>8}{'passed':>8}{'failed':>8}{'quarantined':>13}"
     for row in counted.gates:
-        yield f"{row.gate:<14}{row.entered:>8}{row.passed:>8}{row.failed:>8}{row.quarantined:>13}"
-    yield f"{'admitted':<14}{counted.raw:>8}{counted.admitted:>8}{counted.raw - counted.admitted:>8}"
+        yield f"{row.gate:<16}{row.entered:>8}{row.passed:>8}{row.failed:>8}{row.quarantined:>13}"
+    yield f"{'admitted':<16}{counted.raw:>8}{counted.admitted:>8}{counted.raw - counted.admitted:>8}"
 
 
 async def make_and_admit(run: Run) -> dict[str, Any]:
