@@ -83,6 +83,12 @@ def test_v1b_three_policy_form() -> None:
     assert weights == pytest.approx([1, 2, 0, 4, 0.5], abs=1e-5)
 
 
+def test_three_policies_with_one_step_a_batch_cap_the_rollout_ratio() -> None:
+    """The policy before the update is the policy: w = min(pi / pi_rollout, 2)."""
+    weights = [-g * 4 / a for g, a in zip(gradient(Cispo(policies=3), v1()), [0.5, 0.5, 0.5, -0.5, -0.5], strict=True)]
+    assert weights == pytest.approx([1, 2, 0, 2, 0.5], abs=1e-5)
+
+
 @pytest.mark.parametrize(
     "signature",
     [
@@ -173,6 +179,23 @@ def test_v2_aggregations() -> None:
     totals = Totals(tokens=12, members=4, groups=2)
     for how, value in (("token", 1.833333), ("prompt", 1.875), ("sample", 1.75), ("constant", 0.6875)):
         assert aggregate(loss, batch, totals, how, 8).item() == pytest.approx(value, abs=1e-6)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "per_token"), [("grpo", [1 / 6, 1 / 6, 0, 1 / 6, 0]), ("dr_grpo", [1 / 8, 1 / 8, 0, 1 / 8, 0])]
+)
+def test_grpo_is_a_mean_over_members_and_dr_grpo_a_constant(name: str, per_token: list[float]) -> None:
+    """Members of 3 trained tokens and of 1, on-policy: advantage 1 each, dL/dlogp = -1 / what divides the token."""
+    behaviour = logs(THETA)
+    batch = tokens(behaviour, behaviour, [1.0] * 5, [1, 1, 0, 1, 1], [0, 0, 0, 0, 1])
+    settings = {"name": name} | ({"max_tokens": 4} if name == "dr_grpo" else {})
+    found = gradient(make_objective(settings), batch, V1)
+    assert found[:4] == pytest.approx([-x for x in per_token[:4]])
+    assert found[4] == pytest.approx(-1 / 2 if name == "grpo" else -1 / 8)
+
+
+def test_rloo_is_reinforce_on_another_advantage() -> None:
+    assert gradient(make_objective({"name": "rloo", "cap": 2.0}), v1()) == gradient(Reinforce(cap=2.0), v1())
 
 
 def test_v2_gspo_ratio_is_the_geometric_mean_over_the_member() -> None:

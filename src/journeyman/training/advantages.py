@@ -1,8 +1,11 @@
 """Group advantages over valid members only: an invalid member has none, and never moves the others' baseline.
 
 centred  A_i = r_i - mean                      (Dr. GRPO, Ultramarine)
-grpo     A_i = (r_i - mean) / (std + 1e-6)     std unbiased (or of the population)
+grpo     A_i = (r_i - mean) / (std + 1e-6)     std unbiased; grpo_population: of the population
 rloo     A_i = G/(G-1) (r_i - mean)
+
+Two more names are no function of the rewards alone: hdpo (training/hdpo.py) and critic (SAO: every token has its own,
+training/gae.py).
 """
 
 from collections.abc import Callable
@@ -46,11 +49,22 @@ def rloo(r: FloatArray, valid: BoolArray) -> FloatArray:
     return _per_group(r, valid, lambda v: len(v) / (len(v) - 1) * (v - v.mean()))
 
 
-RULES: dict[str, Callable[[FloatArray, BoolArray], FloatArray]] = {"centred": centred, "grpo": grpo, "rloo": rloo}
+def grpo_population(r: FloatArray, valid: BoolArray) -> FloatArray:
+    """[G] as `grpo`, with the standard deviation of the population."""
+    return grpo(r, valid, unbiased=False)
+
+
+RULES: dict[str, Callable[[FloatArray, BoolArray], FloatArray]] = {
+    "centred": centred,
+    "grpo": grpo,
+    "grpo_population": grpo_population,
+    "rloo": rloo,
+}
+NAMES = (*RULES, "hdpo", "critic")
 
 
 def rule(name: str) -> Callable[[FloatArray, BoolArray], FloatArray]:
     """The advantage rule of that name. Raises UserError."""
     if name not in RULES:
-        raise UserError(f"advantage {name!r} is unknown: choose one of {', '.join(RULES)}")
+        raise UserError(f"advantage {name!r} is unknown: choose one of {', '.join(NAMES)}")
     return RULES[name]

@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from journeyman.records.base import Record
 from journeyman.training.credit import CreditConfig
+from journeyman.training.methods import with_credit
 from journeyman.training.schedule import ScheduleConfig
 
 
@@ -36,6 +37,20 @@ class OptimiserConfig(Record):
     epsilon: float = 1e-8
     weight_decay: float = 0.0
     clip_norm: float | None = 1.0  # of the global gradient; None: off
+
+
+class CriticConfig(Record):
+    """SAO's value model; what the texts leave open is a key here."""
+
+    pretrain_steps: int = Field(20, ge=0)  # batches on which only the critic trains, before the first policy step
+    updates: int = Field(2, ge=1)  # critic updates a batch
+    gamma: float = 1.0
+    alpha: float = 1.5  # lambda = 1 - 1 / (alpha L), L: optimised tokens of the trajectory
+    value_refresh: Literal["pre", "post"] = "pre"  # values from before or after this batch's critic updates
+    value_clip: float | None = None  # V may move this far from its old value a batch; None: off
+    freeze_attention: bool = False
+    max_segment_tokens: int | None = 90_000  # a longer segment is context only, and counted; None: no limit
+    optimiser: OptimiserConfig = OptimiserConfig(lr=3e-6, betas=(0.9, 0.98), weight_decay=0.1)
 
 
 class ForwardConfig(Record):
@@ -86,3 +101,8 @@ class LearnerConfig(Record):
     seed: int = 0
     threads: int = 1
     recipe_digest: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _credit_goes_with_the_method(cls, values: Any) -> Any:
+        return with_credit(values)

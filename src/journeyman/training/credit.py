@@ -8,14 +8,16 @@ import numpy as np
 from journeyman.records.base import Record
 from journeyman.records.batch import Group, Member
 from journeyman.training.advantages import min_valid, rule
+from journeyman.training.hdpo import HdpoConfig, channels
 from journeyman.training.shaping import Shaped, ShapingConfig, shape
 
 
 class CreditConfig(Record):
     """How rewards become advantages."""
 
-    advantage: str = "centred"
+    advantage: str = "centred"  # centred, grpo, grpo_population, rloo, hdpo or critic; a method brings its own
     shaping: ShapingConfig = ShapingConfig()
+    hdpo: HdpoConfig = HdpoConfig()  # advantage = hdpo only
     filter_on: Literal["shaped", "raw"] = "shaped"
     tolerance: float = (
         1e-6  # a group is kept iff some |advantage| exceeds it; an exact zero test fails in floating point
@@ -28,8 +30,9 @@ class GroupCredit:
 
     group: Group
     shaped: tuple[Shaped | None, ...]
-    advantages: tuple[float, ...]  # 0.0 for invalid members, which have no rows
+    advantages: tuple[float, ...]  # 0.0 for invalid members, which have no rows, and where tokens get their own
     dropped: str = ""
+    efficiency: tuple[float, ...] = ()  # HDPO's second channel, part of `advantages`; empty: one channel
 
     @property
     def kept(self) -> bool:
@@ -48,15 +51,23 @@ def credit(group: Group, config: CreditConfig) -> GroupCredit:
     """Shape, centre and filter one group. A multi-segment member contributes one reward."""
     shaped = tuple(shape(group.members, config.shaping))
     valid = np.array([m.valid for m in group.members], dtype=bool)
+    nothing = tuple(0.0 for _ in group.members)
+    if config.advantage == "critic":  # no baseline among members: one valid attempt is enough
+        return GroupCredit(group, shaped, nothing, "" if valid.any() else "no valid member")
     need = min_valid(len(group.members))
     if valid.sum() < need:
         reason = f"{int(valid.sum())} of {len(group.members)} members are valid, {need} are needed"
-        return GroupCredit(group, shaped, tuple(0.0 for _ in group.members), reason)
-    apply = rule(config.advantage)
+        return GroupCredit(group, shaped, nothing, reason)
     rewards = np.array([s.reward if s else 0.0 for s in shaped])
-    advantages = apply(rewards, valid)
-    judged = advantages
-    if config.filter_on == "raw":
-        judged = apply(np.array([m.reward or 0.0 for m in group.members]), valid)
+    raw = np.array([m.reward or 0.0 for m in group.members])
+    if config.advantage == "hdpo":
+        steps = np.array([float(m.turns) for m in group.members])
+        both = channels(rewards, raw, steps, valid, config.hdpo)
+        advantages, efficiency = both.accuracy + both.efficiency, tuple(map(float, both.efficiency))
+        judged = advantages
+    else:
+        apply = rule(config.advantage)
+        advantages, efficiency = apply(rewards, valid), ()
+        judged = apply(raw, valid) if config.filter_on == "raw" else advantages
     dropped = "" if np.abs(judged[valid]).max() > config.tolerance else "no advantage: all members scored alike"
-    return GroupCredit(group, shaped, tuple(map(float, advantages)), dropped)
+    return GroupCredit(group, shaped, tuple(map(float, advantages)), dropped, efficiency)

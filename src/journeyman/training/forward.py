@@ -42,6 +42,10 @@ class Session(Protocol):
         """Score these rows; call backward on a loss of it before the next call."""
         ...
 
+    def values(self, indexes: Sequence[int]) -> Tensor:
+        """[n] fp32: what a model with one output says before each trained token of these rows, in `score`'s order."""
+        ...
+
     def finish(self) -> None:
         """Send what is left of the gradient into the parameters; call once, after the last backward."""
         ...
@@ -128,9 +132,22 @@ class _LeanSession:
         yield from plan(self.rows, self.atoms, self.forward.micro_tokens, self._root)
 
     def score(self, indexes: Sequence[int]) -> Scored:
+        if (read := self._read(indexes)) is None:
+            return _nothing(self.forward.lean.model)
+        logits, targets, index = read
+        return log_probs(logits, targets, self.forward.temperature, index)
+
+    def values(self, indexes: Sequence[int]) -> Tensor:
+        if (read := self._read(indexes)) is None:
+            return _nothing(self.forward.lean.model).logp
+        logits, _, index = read
+        return logits[index, 0].float()
+
+    def _read(self, indexes: Sequence[int]) -> tuple[Tensor, Tensor, Tensor] | None:
+        """Logits [r, outputs], targets [n] and which row of the logits predicts each [n]; None: nothing is trained."""
         chosen = [self.rows[i] for i in indexes if len(self.rows[i].targets)]
         if not chosen:
-            return _nothing(self.forward.lean.model)
+            return None
         trunk = forest([_needed(row) for row in chosen], self._root)
         sizes = [len(p.ids) for p in trunk.pieces]
         offsets = np.cumsum([0, *sizes[:-1]])
@@ -143,9 +160,7 @@ class _LeanSession:
         unique, index = np.unique(np.concatenate(places), return_inverse=True)
         hidden = self.forward.lean.hidden(trunk, torch.from_numpy(unique), self.cache)
         logits = self.forward.lean.logits(hidden)
-        return log_probs(
-            logits, torch.from_numpy(np.concatenate(targets)), self.forward.temperature, torch.from_numpy(index)
-        )
+        return logits, torch.from_numpy(np.concatenate(targets)), torch.from_numpy(index)
 
     def finish(self) -> None:
         if self.cache is not None:
@@ -182,12 +197,19 @@ class _HfSession:
         yield from plan(self.rows, self.atoms, self.forward.micro_tokens, 0)
 
     def score(self, indexes: Sequence[int]) -> Scored:
-        chosen = [self.rows[i] for i in indexes]
-        groups = [[row] for row in chosen] if self.forward.one_row else [chosen]
-        parts = [self._packed(rows) for rows in groups]
+        parts = [log_probs(*read, self.forward.temperature) for read in self._reads(indexes)]
         return Scored(torch.cat([p.logp for p in parts]), torch.cat([p.entropy for p in parts]))
 
-    def _packed(self, rows: Sequence[TrainRow]) -> Scored:
+    def values(self, indexes: Sequence[int]) -> Tensor:
+        return torch.cat([logits[:, 0].float() for logits, _ in self._reads(indexes)])
+
+    def _reads(self, indexes: Sequence[int]) -> list[tuple[Tensor, Tensor]]:
+        chosen = [self.rows[i] for i in indexes]
+        groups = [[row] for row in chosen] if self.forward.one_row else [chosen]
+        return [self._packed(rows) for rows in groups]
+
+    def _packed(self, rows: Sequence[TrainRow]) -> tuple[Tensor, Tensor]:
+        """Logits [n, outputs] and targets [n] of rows in one sequence."""
         model = self.forward.model
         parameter = next(model.parameters())
         sizes = [len(r.ids) for r in rows]
@@ -205,7 +227,7 @@ class _HfSession:
         targets = np.concatenate([r.ids[r.targets] for r in rows])
         keep = torch.from_numpy(places).to(parameter.device)
         out = model(input_ids=ids, position_ids=positions, use_cache=False, logits_to_keep=keep, **arguments)
-        return log_probs(out.logits[0], torch.from_numpy(targets).to(parameter.device), self.forward.temperature)
+        return out.logits[0], torch.from_numpy(targets).to(parameter.device)
 
     def finish(self) -> None:
         """Nothing is left."""

@@ -33,13 +33,15 @@ from journeyman.training.batch import RlBatch, assemble
 from journeyman.training.config import LearnerConfig
 from journeyman.training.cpu import settle
 from journeyman.training.credit import GroupCredit, credit
-from journeyman.training.diagnostics import RatioSums, finite, group_figures
-from journeyman.training.forward import make_forward
+from journeyman.training.critic import Critic
+from journeyman.training.diagnostics import finite, group_figures
 from journeyman.training.objectives.base import make_objective
+from journeyman.training.objectives.sao import Sao
 from journeyman.training.optim import Optimiser
 from journeyman.training.policy import checkpoint_digest, load_policy, publish, restore, trained_state
 from journeyman.training.schedule import factor
 from journeyman.training.state import StateStore
+from journeyman.training.update import backward
 
 
 class Learner:
@@ -54,6 +56,9 @@ class Learner:
         self.objective = make_objective(config.objective)
         self.model = load_policy(config.initial, config.model, config.seed)
         self.optimiser = Optimiser(self.model, config.optimiser)
+        self.critic: Critic | None = None
+        if isinstance(self.objective, Sao):
+            self.critic = Critic(config.initial, self.objective.critic, config.model, config.forward, config.seed)
         self.store = StateStore(config.state)
         self.step_done = -1
         self.version = 0
@@ -76,12 +81,16 @@ class Learner:
         dataset = Dataset.open(batch_directory)
         self._check(dataset)
         credits = [credit(group, self.config.credit) for group in dataset.groups]
-        batch = assemble(dataset, credits)
+        batch = assemble(dataset, credits, None if self.critic is None else self.critic.settings.max_segment_tokens)
         self._check_versions(batch)
         figures = group_figures(credits, batch.oldest, self.version)
         tokens = batch.totals.tokens
         before = self.version
-        if tokens:
+        acting = True
+        if tokens and self.critic is not None:
+            acting = not self.critic.pretraining
+            figures |= self.critic.advise(batch)
+        if tokens and acting:
             figures |= self._update(step, batch, dataset.manifest.temperature or 1.0)
             self.version += 1
         figures["seconds"] = time.perf_counter() - started
@@ -125,18 +134,8 @@ class Learner:
 
     def _update(self, step: int, batch: RlBatch, temperature: float) -> dict[str, float]:
         """Forward and backward over micro-batches, then the one optimiser step."""
-        totals = batch.totals
-        sums = RatioSums()
         self.optimiser.zero()
-        forward = make_forward(self.model, self.config.forward, temperature)
-        session = forward.open(batch.rows, batch.atoms() if self.objective.whole_members else None)
-        for indexes in session.micro_batches():
-            scored = session.score(indexes)
-            tokens = batch.tokens(indexes, scored.logp)
-            loss = self.objective.loss(tokens, totals)
-            loss.value.backward()  # type: ignore[no-untyped-call]
-            sums.add(scored.logp, tokens.behaviour, scored.entropy, loss.clipped, float(loss.value.detach()))
-        session.finish()
+        sums = backward(self.model, self.objective, batch, self.config.forward, temperature)
         rate = factor(step + 1, self.config.total_steps or 1, self.config.schedule)
         norm = self.optimiser.step(rate)
         lengths = sum(len(row.ids) for row in batch.rows)
@@ -177,6 +176,8 @@ class Learner:
             "optimiser": self.optimiser.state(),
             "rng": torch.get_rng_state(),
         }
+        if self.critic is not None:
+            tensors["critic"] = self.critic.state()
         cursor = {
             "step": step,
             "version": self.version,
@@ -197,6 +198,8 @@ class Learner:
             tensors, cursor = saved
             restore(self.model, tensors["parameters"])
             self.optimiser.load(tensors["optimiser"])
+            if self.critic is not None:
+                self.critic.load(tensors["critic"])
             torch.set_rng_state(tensors["rng"])
             self.step_done, self.version = int(cursor["step"]), int(cursor["version"])
             self.consumed, self.reply = set(cursor["consumed"]), cursor["reply"]
@@ -216,7 +219,7 @@ def _members(credit: GroupCredit, batch: RlBatch, dataset: Dataset) -> tuple[Mem
             raw=float(member.reward or 0.0),
             shaping=shaped.terms,
             shaped=shaped.reward,
-            advantage=advantage,
+            advantage=batch.mean_advantage(member.episode, advantage),
             samples=tuple(dataset.samples[i].ref for i in member.rows),
             versions=(batch.oldest.get(member.episode, -1), batch.newest.get(member.episode, -1)),
         )

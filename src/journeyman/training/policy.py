@@ -25,6 +25,25 @@ WEIGHTS = "model.safetensors"
 
 def load_policy(directory: Path, config: ModelConfig, seed: int = 0) -> nn.Module:
     """The model of a policy directory, ready to train. Raises UserError where it cannot be read."""
+    return _adapted(_plain(directory, config, seed), config)
+
+
+def load_critic(directory: Path, config: ModelConfig, freeze_attention: bool = False, seed: int = 0) -> nn.Module:
+    """A value model: the policy of `directory` with one output instead of the vocabulary, at first 0 everywhere."""
+    model = _plain(directory, config, seed)
+    old: Any = model.get_output_embeddings()  # type: ignore[operator]
+    head = nn.Linear(old.weight.shape[1], 1, bias=False, dtype=old.weight.dtype, device=old.weight.device)
+    nn.init.zeros_(head.weight)
+    model.set_output_embeddings(head)  # type: ignore[operator]
+    model = _adapted(model, config)
+    head.weight.requires_grad_(True)
+    if freeze_attention:
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(parameter.requires_grad and "attn." not in name)
+    return model
+
+
+def _plain(directory: Path, config: ModelConfig, seed: int) -> nn.Module:
     from transformers import AutoModelForCausalLM
 
     if not (directory / "config.json").exists():
@@ -37,6 +56,10 @@ def load_policy(directory: Path, config: ModelConfig, seed: int = 0) -> nn.Modul
     model.get_input_embeddings().padding_idx = None  # type: ignore[operator]
     model.to(config.device)
     model.train()
+    return model
+
+
+def _adapted(model: nn.Module, config: ModelConfig) -> nn.Module:
     if config.lora is not None:
         from peft import LoraConfig as PeftLora
         from peft import get_peft_model

@@ -12,6 +12,7 @@ import torch
 from pydantic import BaseModel, ValidationError
 
 from journeyman.errors import UserError
+from journeyman.training.methods import DEFAULT, METHODS
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,6 +33,7 @@ class TokenBatch:
     member_tokens: "Tensor"  # [T] trained tokens of the token's member in the whole batch, at least 1
     group_tokens: "Tensor"  # [T] trained tokens of the token's group in the whole batch, at least 1
     old: "Tensor | None" = None  # [T] log-probs of the policy before the update; None: two-policy forms
+    efficiency: "Tensor | None" = None  # [T] HDPO's second channel, already part of `advantage`; None: one channel
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,17 @@ class Loss:
 
 
 class Objective(Protocol):
-    """One equation. `whole_members`: all segments of a member must share a micro-batch."""
+    """One equation."""
 
-    name: str
-    whole_members: bool
+    @property
+    def name(self) -> str:
+        """As recipes call it."""
+        ...
+
+    @property
+    def whole_members(self) -> bool:
+        """Whether all segments of a member must share a micro-batch."""
+        ...
 
     @property
     def corrects(self) -> bool:
@@ -67,19 +76,13 @@ class Objective(Protocol):
         ...
 
 
-REGISTRY = {
-    "sft": "journeyman.training.objectives.sft:Sft",
-    "cispo": "journeyman.training.objectives.cispo:Cispo",
-    "reinforce": "journeyman.training.objectives.reinforce:Reinforce",
-    "ppo": "journeyman.training.objectives.ppo:PpoClip",
-    "gspo": "journeyman.training.objectives.gspo:Gspo",
-}
+REGISTRY = {name: method.objective for name, method in METHODS.items()}
 
 
 def make_objective(config: dict[str, Any]) -> Objective:
     """Build `{"name": ..., **settings}`; outsiders give "module:Class". Raises UserError naming what is wrong."""
     settings = dict(config)
-    name = str(settings.pop("name", "cispo"))
+    name = str(settings.pop("name", DEFAULT))
     target = REGISTRY.get(name, name)
     module, _, attribute = target.partition(":")
     if not attribute:

@@ -1,9 +1,12 @@
 """CISPO, two policies: L = -(1/N) sum_t m_t sg[clamp(rho_t, clip_low, clip_high)] A_i logp_t, rho = exp(logp - lb).
 
 `clip_high` is an absolute ceiling (5.0 = 1 + epsilon_high with epsilon_high = 4), not an offset from 1; there is no
-lower bound by default. dL/dlogp_t = -m_t min(rho_t, 5) A / N. Three policies (ablation, where `old` is given):
-w_t = sg[min(pi/pi_old, clip_high)] sg[min(pi_old/pi_rollout, rollout_cap)].
+lower bound by default. dL/dlogp_t = -m_t min(rho_t, 5) A / N. Three policies (for ablation):
+w_t = sg[min(pi/pi_old, clip_high)] sg[min(pi_old/pi_rollout, rollout_cap)]; pi_old is the policy before the update.
+With exactly one optimiser step a batch it equals pi while the loss is computed: no further forward is needed.
 """
+
+from typing import Literal
 
 from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, ratio, token_mean
 
@@ -15,6 +18,7 @@ class Cispo(ObjectiveSettings):
     whole_members: bool = False
     clip_high: float = 5.0
     clip_low: float = 0.0
+    policies: Literal[2, 3] = 2
     rollout_cap: float = 2.0  # three-policy form only
 
     @property
@@ -24,10 +28,11 @@ class Cispo(ObjectiveSettings):
 
     def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
         """See the module's first lines."""
-        reference = batch.behaviour if batch.old is None else batch.old
+        old = batch.logp.detach() if self.policies == 3 and batch.old is None else batch.old
+        reference = batch.behaviour if old is None else old
         rho = ratio(batch.logp, reference, batch.mask).detach()
         weight = rho.clamp(self.clip_low, self.clip_high)
-        if batch.old is not None:
-            weight = weight * ratio(batch.old, batch.behaviour, batch.mask).detach().clamp(max=self.rollout_cap)
+        if old is not None:
+            weight = weight * ratio(old, batch.behaviour, batch.mask).detach().clamp(max=self.rollout_cap)
         clipped = batch.mask & ((rho > self.clip_high) | (rho < self.clip_low))
         return Loss(token_mean(-weight * batch.advantage * batch.logp, batch.mask, totals), clipped)
