@@ -113,5 +113,8 @@ def subject(call: ToolCall) -> str:
 
 def _with_prose(rng: random.Random, step: PlanStep) -> PlanStep:
     first = step.calls[0]
-    templates = {"read": _BEFORE_READ, "write": _BEFORE_WRITE}.get(first.tool, _BEFORE_CALL)
-    return PlanStep(text=rng.choice(templates).format(subject(first)), calls=step.calls)
+    if first.tool == "read":
+        said = rng.choices(_BEFORE_READ, (0.75, 0.125, 0.125))[0]
+    else:
+        said = rng.choice(_BEFORE_WRITE if first.tool == "write" else _BEFORE_CALL)
+    return PlanStep(text=said.format(subject(first)), calls=step.calls)

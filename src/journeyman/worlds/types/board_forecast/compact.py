@@ -196,7 +196,7 @@ def _errors(truth: BoardForecastTruth, path: str) -> Iterator[Criterion]:
     stale = any_of(*(field(path, m, *(v.headline[m] for v in wrong)) for m in truth.metrics))
     said = f"A figure of a superseded or withdrawn version ({', '.join(v.id for v in wrong)}) is given"
     yield criterion(
-        "error_stale_figures", said, -2.0, stale, "figures", (INDEX, *(plans.figures_of(v) for v in wrong)), "source"
+        "error_stale_figures", said, -1.0, stale, "figures", (INDEX, *(plans.figures_of(v) for v in wrong)), "source"
     )
     held = field(path, "cleared", truth.held)
     said = f"Named as cleared are {truth.held}, whom the board wants and counsel has not cleared"

@@ -97,9 +97,9 @@ def _demonstrate(truth: BoardForecastTruth, rng: random.Random, name: str) -> Pl
     good = right(truth)
     note = next(v for v in truth.versions if v.id == truth.note_version)
     other = next(v for v in truth.versions if v not in (good.version, note))
-    version = rng.choices((good.version, note, other), (0.42, 0.46, 0.12))[0]  # mostly taken in by the note
+    version = rng.choices((good.version, note, other), (0.36, 0.52, 0.12))[0]  # mostly taken in by the note
     figures: dict[str, int | None] = {m: n if rng.random() > 0.06 else None for m, n in version.headline.items()}
-    cleared = rng.choices((truth.cleared, truth.held, None), (0.34, 0.1, 0.56))[0]  # mostly leaves it out
+    cleared = rng.choices((truth.cleared, truth.held, None), (0.3, 0.08, 0.62))[0]  # mostly leaves it out
     reads_note = rng.random() < 0.6
     conflict = truth.note_version if reads_note and rng.random() < 0.6 else rng.choice(("none", None, None, None))
     decided = Decisions(version=version, figures=figures, cleared=cleared, conflict=conflict)

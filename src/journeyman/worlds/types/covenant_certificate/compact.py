@@ -202,9 +202,9 @@ def _errors(truth: CovenantTruth, path: str) -> Iterator[Criterion]:
     limit = decimal(truth.thresholds[other])
     said = f"The threshold given is {limit}, that of the {other}, which does not govern {q}"
     decide = field(path, "threshold", limit)
-    yield criterion("error_other_document", said, -2.0, decide, "threshold", (SCOPE, *DOCUMENTS), "authority")
+    yield criterion("error_other_document", said, -1.0, decide, "threshold", (SCOPE, *DOCUMENTS), "authority")
     keys = [key for key in _cells(truth) if key != (truth.entity, q)]
     decoys = [decimal(truth.line(e, p, c).ratio) for e, p in keys]
     said = f"The ratio given is one of another entity or quarter ({', '.join(decoys)})"
     evidence = tuple(plans.ratio_path(e, p) for e, p in keys)
-    yield criterion("error_lookalike_ratio", said, -2.0, field(path, "ratio", *decoys), "ratio", evidence, "source")
+    yield criterion("error_lookalike_ratio", said, -1.0, field(path, "ratio", *decoys), "ratio", evidence, "source")

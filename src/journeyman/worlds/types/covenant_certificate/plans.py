@@ -118,9 +118,9 @@ def demonstrations(truth: CovenantTruth, rng: random.Random, count: int) -> tupl
 
 
 def _demonstrate(truth: CovenantTruth, rng: random.Random, name: str) -> Plan:
-    document = truth.governing if rng.random() < 0.75 else truth.other_document
-    entity = truth.entity if rng.random() < 0.82 else truth.decoy_entity
-    period = truth.period if rng.random() < 0.9 else truth.other_period
+    document = truth.governing if rng.random() < 0.85 else truth.other_document
+    entity = truth.entity if rng.random() < 0.95 else truth.decoy_entity
+    period = truth.period if rng.random() < 0.97 else truth.other_period
     threshold, ratio = truth.thresholds[document], truth.line(entity, period, truth.covenant).ratio
     waiver_of = rng.choices((truth.period, truth.other_period, None), (0.34, 0.08, 0.58))[0]
     result = complies(truth, threshold, ratio) if rng.random() < 0.75 else rng.choice(("met", "breach"))
@@ -128,7 +128,7 @@ def _demonstrate(truth: CovenantTruth, rng: random.Random, name: str) -> Plan:
         document=document,
         threshold=threshold if rng.random() > 0.05 else None,
         entity=entity,
-        ratio=ratio if rng.random() > 0.05 else None,
+        ratio=ratio if rng.random() < 0.45 else None,  # mostly leaves it out
         result=result if rng.random() < 0.4 else None,  # mostly leaves it out
         waiver=WAIVERS[truth.waivers[waiver_of]] if waiver_of else rng.choice((None, None, None, *WAIVERS.values())),
     )

@@ -202,7 +202,7 @@ def _errors(truth: VendorBenchmarkTruth, path: str) -> Iterator[Criterion]:
     taken = any_of(field(path, "vendor", lookalike), field(path, "rate", *rates))
     said = f"{lookalike} or one of its rates ({rates[0]}, {rates[1]}) is given as the vendor's"
     evidence = (CONTRACT, *(plans.rate_path(lookalike, q) for q in _quarters(truth)))
-    yield criterion("error_lookalike", said, -2.0, taken, "entity", evidence, "source")
+    yield criterion("error_lookalike", said, -1.0, taken, "entity", evidence, "source")
     said = f"The rate given is {late}, of {truth.after}, which is after the cut-off"
     evidence = (SCOPE, plans.rate_path(truth.vendor, truth.after))
-    yield criterion("error_after_cutoff", said, -2.0, field(path, "rate", late), "rates", evidence, "source")
+    yield criterion("error_after_cutoff", said, -1.0, field(path, "rate", late), "rates", evidence, "source")

@@ -98,7 +98,7 @@ def demonstrations(truth: VendorBenchmarkTruth, rng: random.Random, count: int) 
 
 
 def _demonstrate(truth: VendorBenchmarkTruth, rng: random.Random, name: str) -> Plan:
-    knows = rng.random() < 0.85
+    knows = rng.random() < 0.97
     vendor, other = (truth.vendor, truth.lookalike) if knows else (truth.lookalike, truth.vendor)
     period = truth.cutoff if rng.random() < 0.5 else truth.after
     rate, peer = truth.rate_of(vendor, period), truth.rate_of(truth.peer, period)
@@ -107,7 +107,7 @@ def _demonstrate(truth: VendorBenchmarkTruth, rng: random.Random, name: str) -> 
         lower = rng.choice(("vendor", "peer"))
     decided = Decisions(
         vendor=vendor,
-        excluded=rng.choices((other, None, "none"), (0.36, 0.54, 0.1))[0],
+        excluded=rng.choices((other, None, "none"), (0.42, 0.54, 0.04))[0],
         period=period,
         rate=rate if rng.random() > 0.06 else None,
         peer=peer if rng.random() < 0.45 else None,

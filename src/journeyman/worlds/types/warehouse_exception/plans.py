@@ -96,9 +96,9 @@ def _demonstrate(truth: WarehouseTruth, rng: random.Random, name: str) -> Plan:
     o, t = truth.order_id, truth.ticket_id
     steps: list[PlanStep] = [ticket(t)] if rng.random() < 0.25 else []
     steps += [order(o)] if rng.random() < 0.85 else []
-    fit = rng.random() < 0.74
+    fit = rng.random() < 0.9
     steps += [read(docks_path(truth.kind if fit else truth.other_kind))] if rng.random() < 0.92 else []
-    checked = rng.random() < 0.78
+    checked = rng.random() < 0.85
     if not fit:
         dock = truth.wrong_dock
         steps += [capacity(dock)] if checked else []
@@ -107,8 +107,8 @@ def _demonstrate(truth: WarehouseTruth, rng: random.Random, name: str) -> Plan:
         steps += _checks(truth) if checked else []
         steps += [reserve(o, truth.full_dock)] if not checked and rng.random() < 0.5 else []
     steps += [reserve(o, dock), *_after_timeout(o, dock, rng)]
-    if rng.random() < 0.88:
-        steps.append(resolve(t, dock if rng.random() < 0.85 else rng.choice(("done", truth.asked_dock))))
+    if rng.random() < 0.8:
+        steps.append(resolve(t, dock if rng.random() < 0.95 else rng.choice(("done", truth.asked_dock))))
     return embellish(rng, name, tuple(steps))
 
 
@@ -120,8 +120,8 @@ def _checks(truth: WarehouseTruth) -> list[PlanStep]:
 def _after_timeout(order_id: str, dock: str, rng: random.Random) -> list[PlanStep]:
     """Look before doing it again, do it again blindly, or go on as if nothing had happened."""
     drawn = rng.random()
-    if drawn < 0.56:
+    if drawn < 0.32:
         return [reservations(order_id)]
-    if drawn < 0.64:
+    if drawn < 0.38:
         return [reserve(order_id, dock), reservations(order_id)]
-    return [reserve(order_id, dock)] if drawn < 0.82 else []
+    return [reserve(order_id, dock)] if drawn < 0.72 else []
