@@ -1,16 +1,25 @@
 """Releases: create-only, marker last, splits fixed, equal content merged, nothing unfinished usable (W-01, W-02)."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from journeyman.admission.release import MARKER, create_release, open_release, verify_release
+from journeyman.admission.curriculum import Rules
+from journeyman.admission.decide import admit_all
+from journeyman.admission.release import MARKER, Release, create_release, open_release, verify_release, withdraw
 from journeyman.errors import UserError
+from journeyman.grading.combine import Grader
+from journeyman.grading.episode import grade_episode
+from journeyman.pipeline.curriculum import curriculum
+from journeyman.pipeline.stages.making import Wanted, make_one
 from journeyman.records.admission import Admission, GateResult
+from journeyman.store.layout import Job
 from journeyman.tasks.package import load_task
-from tests.grading.making import draft, make_task
+from tests.admission.executing import InProcess
+from tests.grading.making import draft, make_episode, make_task
 
 
 def decided(directory: Path, passed: bool = True) -> Admission:
@@ -120,3 +129,66 @@ def test_a_planted_package_is_found(tmp_path: Path, made: list[Path]) -> None:
     make(tmp_path / "r/tasks", "planted")
     with pytest.raises(UserError, match=r"planted.* (is )?not part of"):
         verify_release(tmp_path / "r")
+
+
+async def admitted(root: Path, seeds: range) -> Release:
+    """Real worlds, made, admitted by execution and released below `root`."""
+    wants = [Wanted(name, seed, "train", "compact") for seed in seeds for name in TYPES]
+    made = [make_one(want, root / "raw") for want in wants]
+    admissions = await admit_all(made, InProcess(root / "runs"))
+    return create_release(root / "release", admissions, made, {"seed": str(seeds[0])})
+
+
+TYPES = ("finance.board_forecast", "operations.warehouse_exception")
+
+
+async def test_one_seed_gives_the_same_bytes_at_another_time_and_place(tmp_path: Path) -> None:
+    first = await admitted(tmp_path / "here", range(1, 3))
+    second = await admitted(tmp_path / "there" / "deeper", range(1, 3))
+    files = [sorted(p for p in r.directory.rglob("*") if p.is_file()) for r in (first, second)]
+    names = [[p.relative_to(r.directory) for p in f] for r, f in zip((first, second), files, strict=True)]
+    assert names[0] == names[1]
+    assert [p.read_bytes() for p in files[0]] == [p.read_bytes() for p in files[1]]
+    assert first.manifest.counts["admitted"] == 4
+    receipts = [json.loads((r.directory.parent / "release.receipt.json").read_bytes()) for r in (first, second)]
+    assert receipts[0]["path"] != receipts[1]["path"]
+    assert receipts[0]["manifest"] == receipts[1]["manifest"] == first.manifest.digest()
+    other = await admitted(tmp_path / "other", range(3, 5))
+    assert other.manifest.digest() != first.manifest.digest()
+
+
+def test_what_a_later_screening_finds_is_withdrawn_and_the_release_stays(tmp_path: Path, made: list[Path]) -> None:
+    release = create_release(tmp_path / "r", [decided(d) for d in made], made, {})
+    withdraw(release, "new detectors", 3, {"a": "a shortcut"})
+    again = verify_release(tmp_path / "r")
+    assert again.manifest == release.manifest
+    assert again.withdrawn == {"a": "a shortcut"}
+    assert [d.name for d in again.task_dirs()] == ["b", "c"]
+    assert [d.name for d in again.task_dirs("train")] == ["c"]
+    with pytest.raises(UserError, match="screened by these detectors already"):
+        withdraw(release, "new detectors", 3, {})
+    withdraw(release, "newer detectors", 3, {"c": "another"})
+    assert open_release(tmp_path / "r").withdrawn.keys() == {"a", "c"}
+    other = create_release(tmp_path / "s", [decided(d) for d in made], made, {"from": "elsewhere"})
+    assert other.withdrawn == {}
+
+
+async def test_the_curriculum_releases_what_a_policy_can_learn_from(tmp_path: Path) -> None:
+    made = [make(tmp_path / "raw", name, truth=name) for name in ("easy", "fit", "hard")]
+    made.append(make(tmp_path / "raw", "kept_out", split="heldout", truth="h"))
+    release = create_release(tmp_path / "r", [decided(d) for d in made], made, {})
+    job = Job(tmp_path / "run")
+    answers = {"easy": ["basis: v7\nEBITDA: 42.5"] * 2, "fit": ["basis: v7", "EBITDA: 1"], "hard": ["", "basis: v5"]}
+    for task, texts in answers.items():
+        for attempt, text in enumerate(texts):
+            key = f"sft/{task}/g0/{attempt}.0"
+            directory = make_episode(job.episode_dir(key), tmp_path / "raw" / task, written={"out.txt": text})
+            await grade_episode(directory, tmp_path / "raw" / task, job.grades_dir(key), Grader())
+    chosen = curriculum(release.directory, str(job.root), None, None, tmp_path / "c", Rules(floor=0), ())
+    assert {task: r.passed for task, r in chosen.results.items()} == {"easy": False, "fit": True, "hard": False}
+    kept = verify_release(tmp_path / "c")
+    assert [d.name for d in kept.task_dirs()] == ["fit", "kept_out"]
+    assert kept.manifest.funnel["curriculum"] == {"entered": 3, "passed": 1, "failed": 2, "quarantined": 0}
+    assert kept.manifest.created_from["release"] == release.manifest.digest()
+    with pytest.raises(UserError, match="no sealed episode"):
+        curriculum(release.directory, f"{job.root}:other", None, None, tmp_path / "d", Rules(), ())

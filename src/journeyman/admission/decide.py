@@ -1,6 +1,7 @@
 """Gates in order, the first failure ends it, every step with a reason: the recorded decision to admit a task."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -41,14 +42,22 @@ def _digest(candidate: Candidate) -> str:
         return ""
 
 
-def held_out_of(directories: Iterable[Path]) -> HeldOut:
-    """The index of the held-out packages among `directories`. Raises UserError where one is unusable."""
+def held_out_of(directories: Iterable[Path], suites: Iterable[Path] = ()) -> HeldOut:
+    """The index of the held-out packages among `directories`, and of all packages of other `suites`.
+
+    A package among `directories` that does not load is left to its own decision. Raises UserError for one in a suite.
+    """
 
     async def nothing(directory: Path, plan: Plan) -> Quarantined:
         return Quarantined(layer="sandbox", cause="not_executed", detail=f"{directory.name}: {plan.name}")
 
-    found = (Candidate(directory, nothing) for directory in directories)
-    return HeldOut(tuple(fingerprint_of(c) for c in found if c.task.metadata.split == "heldout"))
+    found = [fingerprint_of(Candidate(directory, nothing)) for directory in suites]
+    for directory in directories:
+        candidate = Candidate(directory, nothing)
+        with contextlib.suppress(UserError):
+            if candidate.task.metadata.split == "heldout":
+                found.append(fingerprint_of(candidate))
+    return HeldOut(tuple(found))
 
 
 async def admit_all(

@@ -4,21 +4,33 @@ Invariant: a directory without its marker is not a release; one with it never ch
 digest and of the manifest, and no ground truth stands in two splits.
 """
 
+import platform
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from journeyman.admission.funnel import funnel
 from journeyman.errors import UserError
 from journeyman.records.admission import Admission, ReleaseManifest
-from journeyman.records.base import canonical_json, sha256_hex
+from journeyman.records.base import Record, canonical_json, sha256_hex
 from journeyman.records.task import Split, Task
-from journeyman.store.atomic import create_only
+from journeyman.store.atomic import create_only, write_atomic
 from journeyman.tasks.package import load_task
 
 MARKER, MANIFEST, DECISIONS, TASKS = "RELEASED", "manifest.json", "admissions.jsonl", "tasks"
+SCREENS, RECEIPT = ".screens", ".receipt.json"  # beside a release, after its name: what was learned or happened later
+
+
+class Screening(Record):
+    """A release screened again by detectors it had not met; what they found is withdrawn, the release stays (G-12)."""
+
+    release: str  # digest of the manifest
+    screen: str  # identity of the detectors
+    screened: int
+    withdrawn: dict[str, str]  # task -> what was found
 
 
 @dataclass(frozen=True)
@@ -27,10 +39,12 @@ class Release:
 
     directory: Path
     manifest: ReleaseManifest
+    withdrawn: Mapping[str, str] = field(default_factory=dict)  # task -> why, by later screenings
 
     def task_dirs(self, split: Split | None = None) -> tuple[Path, ...]:
-        """Package directories, of one split or of all, by name."""
-        names = [name for name, of in sorted(self.manifest.splits.items()) if split in (None, of)]
+        """Package directories, of one split or of all, by name; withdrawn ones are left out."""
+        splits = self.manifest.splits.items()
+        names = [name for name, of in sorted(splits) if split in (None, of) and name not in self.withdrawn]
         return tuple(self.directory / TASKS / name for name in names)
 
 
@@ -68,7 +82,21 @@ def create_release(
     data = canonical_json(manifest.model_dump(mode="json"))
     create_only(directory / MANIFEST, data)
     create_only(directory / MARKER, sha256_hex(data).encode())
+    _receipt(directory, sha256_hex(data))
     return Release(directory, manifest)
+
+
+def _receipt(directory: Path, manifest: str) -> None:
+    """When and where the release was made: beside it, never part of it, so that equal work has equal bytes (G-02)."""
+    path = directory.with_name(directory.name + RECEIPT)
+    made = {
+        "manifest": manifest,
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "path": str(directory.resolve()),
+        "host": platform.node(),
+        "python": platform.python_version(),
+    }
+    write_atomic(path, canonical_json(made))
 
 
 def _unchanged(by_name: Mapping[str, Path], admission: Admission) -> Task:
@@ -117,13 +145,34 @@ def _hashes(directory: Path) -> dict[str, str]:
 
 def open_release(directory: Path) -> Release:
     """Open a release by its marker. Raises UserError where it was never finished or its manifest changed."""
-    marker, manifest = directory / MARKER, directory / MANIFEST
+    marker, path = directory / MARKER, directory / MANIFEST
     if not marker.exists():
         raise UserError(f"{directory} has no {MARKER} marker: it was never finished; make the release again")
-    data = manifest.read_bytes() if manifest.exists() else b""
+    data = path.read_bytes() if path.exists() else b""
     if sha256_hex(data) != marker.read_text():
-        raise UserError(f"{manifest} or {marker} changed after the release: restore it or make a new release")
-    return Release(directory, ReleaseManifest.parse(data))
+        raise UserError(f"{path} or {marker} changed after the release: restore it or make a new release")
+    manifest = ReleaseManifest.parse(data)
+    return Release(directory, manifest, _withdrawn(directory, manifest.digest()))
+
+
+def _withdrawn(directory: Path, digest: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for path in sorted(directory.with_name(directory.name + SCREENS).glob("*.json")):
+        screening = Screening.parse(path.read_bytes())
+        if screening.release == digest:
+            found |= screening.withdrawn
+    return found
+
+
+def withdraw(release: Release, screen: str, screened: int, found: Mapping[str, str]) -> Path:
+    """Record a screening beside the release, which stays as it is. Raises UserError for detectors that screened before."""
+    digest = release.manifest.digest()
+    path = release.directory.with_name(release.directory.name + SCREENS) / f"{digest[:16]}-{screen[:16]}.json"
+    if path.exists():
+        raise UserError(f"{release.directory} was screened by these detectors already: see {path}")
+    record = Screening(release=digest, screen=screen, screened=screened, withdrawn=dict(found))
+    create_only(path, record.canonical())
+    return path
 
 
 def verify_release(directory: Path) -> Release:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from journeyman.admission.mutations import Setting
+from journeyman.admission.variation import Work
 from journeyman.grading.text import as_number, fold
 from journeyman.office.rendered import kind_of
 from journeyman.records.base import canonical_json, sha256_hex
@@ -72,8 +73,10 @@ def backing_store(setting: Setting) -> Iterator[str]:
 
 
 def _paid(setting: Setting, what: str, files: Mapping[str, bytes]) -> Iterator[str]:
+    """A fault where `files`, with nothing done in any system of record, earn more than half."""
     sealed = setting.sealed
-    reward = sealed.reward_of(sealed.verdicts_of(sealed.work._replace(files=files)))
+    looked_up = tuple(call for call in sealed.work.calls if not call.writes)
+    reward = sealed.reward_of(sealed.verdicts_of(Work(files, looked_up)))
     if reward > HALF * sealed.reward:
         yield f"{what} earns {reward:.3f} of {sealed.reward:.3f}"
 

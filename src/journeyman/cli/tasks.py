@@ -1,6 +1,7 @@
 """journeyman tasks: make, check, admit and show tasks."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,35 +22,49 @@ def tasks() -> None:
 
 
 @tasks.command()
-def types() -> None:
-    """List environment types, their axes and how many combinations those span.
+@click.option("--live", is_flag=True, help="Only types whose worlds can be made.")
+def types(live: bool) -> None:
+    """List the curriculum: practice areas, types, their status and how many combinations of axes they span.
 
     \b
     Example:
-      journeyman tasks types
+      journeyman tasks types --live
     """
-    from journeyman.worlds.registry import ENVIRONMENT_TYPES, environment_type
+    from journeyman.worlds.curriculum import AREAS, area_space, space, status
 
-    rows = []
-    for name in ENVIRONMENT_TYPES:
-        kind = environment_type(name)
-        space = 1
-        for values in kind.axes.values():
-            space *= len(values)
-        rows.append([name, kind.practice_area, ", ".join(kind.axes), f"{space:,}"])
-    table("environment types", ["type", "practice area", "axes", "combinations"], rows)
+    areas, rows = [], []
+    for area in AREAS:
+        alive = [entry for entry in area.entries if status(entry.name) == "live"]
+        areas.append([area.domain, area.name, f"{len(alive)} of {len(area.entries)}", f"{area_space(area):,}"])
+        for entry in alive if live else area.entries:
+            made = [entry.name, status(entry.name), " ".join(entry.systems) or "-", f"{space(area, entry):,}"]
+            rows.append(made)
+    table("environment types", ["type", "status", "systems", "combinations"], rows)
+    table("practice areas", ["domain", "practice area", "live types", "combinations"], areas)
     next_step("journeyman tasks make --train 8 --heldout 4 --out build/tasks")
 
 
 @tasks.command()
 @click.option("--type", "names", multiple=True, metavar="TYPE", help="Environment type; repeatable. Default: all.")
 @click.option("--size", type=SIZE, default="compact", show_default=True)
+@click.option("--all", "every", is_flag=True, help="All environment types that are live.")
+@click.option("--count", type=click.IntRange(1), help="Training tasks of each type, instead of --train and --heldout.")
 @click.option("--train", type=click.IntRange(0), default=8, show_default=True, help="Training tasks over all types.")
 @click.option("--validation", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--heldout", type=click.IntRange(0), default=4, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True, help="First world seed.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Directory for the packages.")
-def make(names: tuple[str, ...], size: str, train: int, validation: int, heldout: int, seed: int, out: Path) -> None:
+def make(
+    names: tuple[str, ...],
+    size: str,
+    every: bool,
+    count: int | None,
+    train: int,
+    validation: int,
+    heldout: int,
+    seed: int,
+    out: Path,
+) -> None:
     """Write task packages (Harbor directories). The same options give the same bytes.
 
     \b
@@ -58,7 +73,11 @@ def make(names: tuple[str, ...], size: str, train: int, validation: int, heldout
     """
     from journeyman.pipeline.recipe import TasksRecipe
     from journeyman.pipeline.stages.making import make_one, wanted
+    from journeyman.worlds.registry import ENVIRONMENT_TYPES
 
+    names = tuple(ENVIRONMENT_TYPES) if every else names
+    if count is not None:
+        train, heldout = count * len(names or ENVIRONMENT_TYPES), 0
     if not train + validation + heldout:
         raise UserError("--train, --validation and --heldout are all 0: nothing to make")
     counts = {"train": train, "validation": validation, "heldout": heldout}
@@ -81,7 +100,8 @@ def check(packages: Path) -> None:
     Example:
       journeyman tasks check build/tasks
     """
-    from journeyman.pipeline.admitting import STATIC_GATES, check_static, package_dirs
+    from journeyman.admission.gates import STATIC_GATES
+    from journeyman.pipeline.admitting import check_static, package_dirs
 
     decided = finish(check_static(package_dirs(packages)))
     failed = [a for a in decided if not a.admitted]
@@ -99,25 +119,89 @@ def check(packages: Path) -> None:
 @click.option(
     "--work", type=click.Path(path_type=Path), help="Where the executed plans are sealed. Default: temporary."
 )
+@click.option(
+    "--against",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A held-out suite nothing may resemble; repeatable.",
+)
 @click.option("--sandbox", default="bubblewrap", show_default=True)
 @click.option("--concurrency", type=click.IntRange(1), default=16, show_default=True)
-def admit(packages: Path, release: Path | None, work: Path | None, sandbox: str, concurrency: int) -> None:
+@click.option("--rescreen", is_flag=True, help="Only the shortcut detectors, on a release made before them.")
+@click.option(
+    "--tried", metavar="RUN[:POLICY]", help="The last gate, on a release: what this policy's rollouts made of it."
+)
+@click.option("--strong", metavar="RUN[:POLICY]", help="With --tried: rollouts of a stronger policy.")
+@click.option("--weak", metavar="RUN[:POLICY]", help="With --tried: rollouts of a weaker one.")
+@click.option("--rules", type=click.Path(path_type=Path), help="With --tried: TOML of margin, floor, token_share, ...")
+@click.option(
+    "--bypassed", type=click.Path(path_type=Path), help="With --tried: ids of episodes that went round a task."
+)
+def admit(
+    packages: Path,
+    release: Path | None,
+    work: Path | None,
+    against: tuple[Path, ...],
+    sandbox: str,
+    concurrency: int,
+    rescreen: bool,
+    tried: str | None,
+    **given: Any,
+) -> None:
     """Admit packages by execution: reference gets full marks, every negative strictly less, doing nothing gets 0.
 
     \b
     Example:
       journeyman tasks admit build/tasks --release build/release
+      journeyman tasks admit build/release --tried runs/base --release build/curriculum
+      journeyman tasks admit build/release --rescreen
     """
-    from journeyman.pipeline.admitting import admit_packages, package_dirs
+    from journeyman.pipeline.admitting import admit_packages, held_out_dirs, package_dirs
+    from journeyman.pipeline.admitting import rescreen as screen
 
-    directories = package_dirs(packages)
+    if tried is not None:
+        _by_rollouts(packages, release, tried, **given)
+        return
     with Display() as display:
-        result = finish(admit_packages(directories, release, work, sandbox, concurrency, display))
-    for line in result.lines:
-        console.print(line, markup=False)
-    if result.admitted < len(directories):
+        if rescreen:
+            lines, refused = finish(screen(packages, sandbox, concurrency, display)), False
+        else:
+            directories, suites = package_dirs(packages), held_out_dirs(against)
+            result = finish(admit_packages(directories, release, work, sandbox, concurrency, display, suites))
+            lines, refused = result.lines, result.admitted < len(directories)
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
+    if refused:
         raise SystemExit(1)
-    next_step(f"journeyman rollout {release} --policy base" if release else f"journeyman tasks show {directories[0]}")
+    next_step(f"journeyman rollout {release or packages} --policy base")
+
+
+def _by_rollouts(
+    packages: Path,
+    release: Path | None,
+    base: str,
+    strong: str | None,
+    weak: str | None,
+    rules: Path | None,
+    bypassed: Path | None,
+) -> None:
+    """The curriculum gate: keep what the policies at hand can learn from."""
+    from journeyman.admission.curriculum import Rules
+    from journeyman.pipeline.curriculum import curriculum
+    from journeyman.store.config_file import load_config
+
+    if release is None:
+        raise UserError("--tried needs --release: the directory of what is kept")
+    ids = frozenset(bypassed.read_text().split()) if bypassed else frozenset()
+    chosen = curriculum(packages, base, strong, weak, release, load_config(rules, Rules) if rules else Rules(), ids)
+    rows = [
+        [task, "kept" if r.passed else r.reason, str(r.figures.get("mean", ""))] for task, r in chosen.results.items()
+    ]
+    table("curriculum", ["task", "decision", "mean reward"], rows)
+    if chosen.concentration.bypasses:
+        most = ", ".join(f"{task} {n}" for task, n in chosen.concentration.by_task.items())
+        console.print(f"{chosen.concentration.bypasses} of {chosen.concentration.attempts} attempts went round: {most}")
+    next_step(f"journeyman rollout {release} --policy base --split train")
 
 
 @tasks.command()

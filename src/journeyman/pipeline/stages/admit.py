@@ -60,7 +60,7 @@ async def decide(
     `suites`: packages held out elsewhere; those among `directories` are held out in any case.
     """
     done = 0
-    context = Context(heldout=held_out_of([*directories, *suites]))
+    context = Context(heldout=held_out_of(directories, suites))
 
     def decided(admission: Admission) -> None:
         nonlocal done
