@@ -207,15 +207,39 @@ def _by_rollouts(
 @tasks.command()
 @click.argument("package", type=click.Path(path_type=Path))
 @click.option("--private", is_flag=True, help="Also the rubric, the reference and the negatives.")
-def show(package: Path, private: bool) -> None:
-    """Show a task: request, files, services; with --private what its makers see.
+@click.option(
+    "--open", "opened", is_flag=True, help="As a page in a browser: documents as pictures, scores of negatives."
+)
+@click.option(
+    "--page", type=click.Path(path_type=Path), help="Write that page here; a release or directory: a gallery."
+)
+@click.option("--limit", type=click.IntRange(1), default=24, show_default=True, help="Tasks in a gallery.")
+def show(package: Path, private: bool, opened: bool, page: Path | None, limit: int) -> None:
+    """Show a task: request, files, services; with --private what its makers see; with --open or --page as a page.
 
     \b
     Example:
       journeyman tasks show build/tasks/finance-board-forecast-compact-train-1 --private
+      journeyman tasks show build/release --page build/gallery.html
     """
+    if opened or page is not None:
+        _page(package, page or Path("build") / "tasks" / f"{package.name}.html", opened, limit)
+        return
     from journeyman.pipeline.showing import task_lines
 
     for line in task_lines(package, private):
         console.print(line, markup=False, soft_wrap=True)
+    next_step(f"journeyman tasks check {package}")
+
+
+def _page(package: Path, page: Path, opened: bool, limit: int) -> None:
+    import webbrowser
+
+    from journeyman.pipeline.admitting import held_out_dirs
+    from journeyman.pipeline.gallery import gallery
+
+    made = gallery(held_out_dirs([package])[:limit], page, package.name)
+    console.print(f"{made}, {made.stat().st_size:,} bytes", markup=False)
+    if opened and not webbrowser.open(made.resolve().as_uri()):
+        console.print("no browser opens here: open the file yourself", markup=False)
     next_step(f"journeyman tasks check {package}")
