@@ -128,7 +128,7 @@ def _demonstrate(truth: CovenantTruth, rng: random.Random, name: str) -> Plan:
         document=document,
         threshold=threshold if rng.random() > 0.05 else None,
         entity=entity,
-        ratio=ratio if rng.random() < 0.45 else None,  # mostly leaves it out
+        ratio=ratio if rng.random() < 0.75 else None,
         result=result if rng.random() < 0.4 else None,  # mostly leaves it out
         waiver=WAIVERS[truth.waivers[waiver_of]] if waiver_of else rng.choice((None, None, None, *WAIVERS.values())),
     )
