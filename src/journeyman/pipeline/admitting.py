@@ -14,9 +14,10 @@ from journeyman.admission.gates.base import Executed
 from journeyman.admission.release import MARKER, TASKS, create_release, verify_release, withdraw
 from journeyman.admission.screens import DETECTORS, identity
 from journeyman.errors import UserError
+from journeyman.pipeline.deciding import decide
 from journeyman.pipeline.progress import Progress
 from journeyman.pipeline.recipe import Options, Recipe
-from journeyman.pipeline.stages.admit import decide, funnel_lines
+from journeyman.pipeline.stages.admit import funnel_lines
 from journeyman.pipeline.state import Run
 from journeyman.records.admission import Admission
 from journeyman.records.outcome import Quarantined

@@ -1,84 +1,16 @@
-"""Admission by execution: every plan of a candidate runs through the public path (sandbox, services, seal, grade)."""
+"""The stage that makes a recipe's tasks, admits them by execution and releases what was admitted."""
 
 import shutil
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import journeyman
-from journeyman.admission.context import Context
-from journeyman.admission.decide import admit_all, held_out_of
 from journeyman.admission.funnel import Funnel, funnel
-from journeyman.admission.gates import GATES
-from journeyman.admission.gates.base import Execute, Executed
 from journeyman.admission.release import create_release, verify_release
-from journeyman.engines.scripted import ScriptedEngine
-from journeyman.grading.episode import grade_path
-from journeyman.pipeline.attempts import runner
-from journeyman.pipeline.plans import PlanBook
+from journeyman.pipeline.deciding import POLICY, decide
 from journeyman.pipeline.stages.making import make_one, wanted
 from journeyman.pipeline.state import Run
-from journeyman.pipeline.workplace import Opened, open_workplace, ready_task
-from journeyman.records.admission import Admission
-from journeyman.records.episode import EpisodeSpec
-from journeyman.records.grade import Grade
-from journeyman.records.outcome import Quarantined
-from journeyman.records.task import Plan
-
-POLICY = "admission"
-
-
-@asynccontextmanager
-async def executing(run: Run) -> AsyncIterator[tuple[Execute, Opened]]:
-    """What the executing gates call: one plan on one task, as any policy would act, sealed and graded."""
-    book = PlanBook()
-    async with open_workplace(
-        run.job, ScriptedEngine(book.answer), run.base_policy(), sandbox=run.recipe.options.sandbox
-    ) as opened:
-        attempts = runner(run, opened.place)
-
-        async def execute(directory: Path, plan: Plan) -> Executed | Quarantined:
-            ready = ready_task(directory)
-            spec = EpisodeSpec(job=run.job.name, policy=POLICY, task=ready.task.slug, group=plan.name, attempt=0)
-            book.assign(spec, plan)
-            finished = await attempts.attempt(spec, ready)
-            if isinstance(finished.outcome, Quarantined):
-                return finished.outcome
-            path = grade_path(run.job.grades_dir(finished.spec.key), ready.grader_digest)
-            return Executed(Grade.parse(path.read_bytes()), finished.directory)
-
-        yield execute, opened
-
-
-async def decide(
-    run: Run, directories: Sequence[Path], suites: Sequence[Path] = (), gates: Sequence[str] = tuple(GATES)
-) -> tuple[tuple[Admission, ...], float]:
-    """Admit packages; returns the decisions and the CPU seconds spent outside any model.
-
-    `suites`: packages held out elsewhere; those among `directories` are held out in any case.
-    """
-    done = 0
-    context = Context(heldout=held_out_of(directories, suites))
-
-    def decided(admission: Admission) -> None:
-        nonlocal done
-        done += 1
-        last = admission.gates[-1]
-        run.progress.step(done, len(directories), "" if admission.admitted else f"{admission.task}: {last.reason}")
-
-    async with executing(run) as (execute, opened):
-        before = opened.outside_cpu_seconds()
-        admissions = await admit_all(
-            directories,
-            execute,
-            gates=gates,
-            context=context,
-            concurrency=max(2, run.recipe.options.concurrency // 2),
-            on_decided=decided,
-        )
-        return admissions, opened.outside_cpu_seconds() - before
 
 
 def funnel_lines(counted: Funnel) -> Iterator[str]:
