@@ -91,7 +91,7 @@ MISTAKES = {
     "nothing to admit": (["tasks", "admit", "nowhere"], "holds no task package"),
     "type that is none": (
         ["tasks", "make", "--out", "made", "--type", "finance.x"],
-        "did you mean 'finance.board_forecast'",
+        "did you mean 'finance.",
     ),
     "nothing to make": (["tasks", "make", "--out", "made", "--train", "0", "--heldout", "0"], "nothing to make"),
     "number that is none": (["tasks", "make", "--out", "made", "--train", "many"], "'many'"),

@@ -13,6 +13,7 @@ from journeyman.office.render import render
 from journeyman.records.rubric import Check
 from journeyman.records.task import Split
 from journeyman.worlds.base import WorldDraft
+from journeyman.worlds.cases.kind import CaseType
 from journeyman.worlds.registry import ENVIRONMENT_TYPES, environment_type, make_world
 from tests.worlds.standard_play import lay_out, play_standard
 
@@ -32,6 +33,20 @@ TRAPS = {
     "consulting.vendor_benchmark": ("wrong_entity", "after_cutoff", "sales_offer", "stale_source"),
     "operations.warehouse_exception": ("blind_retry", "wrong_kind", "claim_only", "stale_source"),
 }
+
+
+def derived(name: str) -> set[str]:
+    """Criteria whose value is worked out: named above for the first four types, known of all others."""
+    kind = environment_type(name)
+    return set(kind.derived) if isinstance(kind, CaseType) else DERIVED[name]
+
+
+def traps(name: str, draft: WorldDraft) -> tuple[str, ...]:
+    """Negatives that answer from a decoy."""
+    kind = environment_type(name)
+    if not isinstance(kind, CaseType):
+        return TRAPS[name]
+    return tuple(t.name for t in kind.traps(kind.truth(draft.seed, draft.split)))
 
 
 @lru_cache(maxsize=128)
@@ -100,7 +115,7 @@ def test_every_fact_of_the_rubric_is_reachable_in_a_visible_file_or_record(name:
         records = fold(str(draft.state))
         for criterion in draft.rubric.criteria:
             assert isinstance(criterion.decide, Check)
-            if criterion.weight < 0 or criterion.id in DERIVED[name]:
+            if criterion.weight < 0 or criterion.id in derived(name):
                 continue
             for check, _ in leaves(criterion.decide):
                 values = check.args.get("value")
@@ -141,7 +156,7 @@ def test_the_reference_gets_full_marks_and_every_negative_less(name: str, split:
         if plan.name == "source_tampering":
             assert {i for i in negative if done.met[i]} == {"error_tampering"}
             assert all(done.met[i] for i in credit)
-        if plan.name in TRAPS[name]:
+        if plan.name in traps(name, draft):
             assert any(done.met[i] for i in negative), plan.name
             assert done.reward <= 0.85, plan.name
 

@@ -1,4 +1,4 @@
-"""Names, dates and figures by split. Invariant: no entity name and no figure is ever drawn in two splits.
+"""Names, dates and figures by split. Invariant: no entity name and no figure of one type is ever drawn in two splits.
 
 Names are made of syllables that all splits share, figures of digits; which whole name or number belongs to which
 split is decided by a fixed hash, so that what is held out is unseen but not unlike.
@@ -7,9 +7,13 @@ split is decided by a fixed hash, so that what is held out is unseen but not unl
 import datetime
 import random
 import re
+from collections.abc import Callable
 from functools import cache
+from typing import TypeVar
 
 from journeyman.records.task import Split
+
+T = TypeVar("T")
 
 _CAPITALISED = re.compile("[A-Z][a-z]*")
 _ONSETS = _CAPITALISED.findall(
@@ -24,6 +28,19 @@ _LAST_ENDINGS = ("", "er", "by", "ham", "man", "son", "wood", "worth")
 def _owner(key: int) -> Split:
     """The split that owns a number: 60 % train, 15 % validation, 25 % held out, scattered by a multiplicative hash."""
     bucket = (key * 2654435761 >> 7) % 20
+    return "train" if bucket < 12 else "validation" if bucket < 15 else "heldout"
+
+
+def scattered(key: int) -> Split:
+    """The same shares by a mixing hash (splitmix64): here a sum of two owned numbers may be owned too.
+
+    `_owner` is nearly linear, so in validation no sum or difference of two owned numbers ever is; worlds whose figures
+    follow from each other need this one. Types told as cases use it; the first four keep theirs.
+    """
+    mixed = (key * 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = ((mixed ^ (mixed >> shift)) * factor) & 0xFFFFFFFFFFFFFFFF
+    bucket = (mixed ^ (mixed >> 31)) % 20
     return "train" if bucket < 12 else "validation" if bucket < 15 else "heldout"
 
 
@@ -58,8 +75,9 @@ def draw_people(rng: random.Random, split: Split, roles: tuple[str, ...]) -> dic
 class Figures:
     """Draws numbers of one split, none twice within a world."""
 
-    def __init__(self, rng: random.Random, split: Split) -> None:
+    def __init__(self, rng: random.Random, split: Split, owner: Callable[[int], Split] = _owner) -> None:
         self._rng = rng
+        self._owner = owner
         self._split = split
         self._used: set[int] = set()
 
@@ -67,15 +85,32 @@ class Figures:
         """An unused number of this split in [low, high]. Raises ValueError when there is none left."""
         for _ in range(64):
             value = self._rng.randint(low, high)
-            if value not in self._used and _owner(value) == self._split:
+            if value not in self._used and self._owner(value) == self._split:
                 self._used.add(value)
                 return value
-        free = [n for n in range(low, high + 1) if n not in self._used and _owner(n) == self._split]
+        free = [n for n in range(low, high + 1) if n not in self._used and self._owner(n) == self._split]
         if not free:
             raise ValueError(f"no figure of split {self._split} is left in [{low}, {high}]")
         value = self._rng.choice(free)
         self._used.add(value)
         return value
+
+    def settle(self, make: Callable[[], tuple[T, tuple[int, ...]]], tries: int = 20_000) -> T:
+        """What `make` gives, drawn anew until its derived figures are different and all of this split.
+
+        `make` returns (part, derived figures), drawing with `draw` as it likes; figures below 10 belong to everybody,
+        signs do not matter. Settle up to three at a time. Raises ValueError after `tries`.
+        """
+        before = set(self._used)
+        for _ in range(tries):
+            part, derived = make()
+            sizes = [abs(value) for value in derived]
+            new = len(set(sizes)) == len(sizes) and not before.intersection(sizes)
+            if new and all(size < 10 or self._owner(size) == self._split for size in sizes):
+                self._used.update(sizes)
+                return part
+            self._used = set(before)
+        raise ValueError(f"no part whose derived figures belong to split {self._split} in {tries} tries")
 
 
 def owns_figure(split: Split, value: int) -> bool:

@@ -15,7 +15,13 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "law.covenant_certificate": "journeyman.worlds.types.covenant_certificate:CovenantCertificate",
     "consulting.vendor_benchmark": "journeyman.worlds.types.vendor_benchmark:VendorBenchmark",
     "operations.warehouse_exception": "journeyman.worlds.types.warehouse_exception:WarehouseException",
+    "finance.three_way_match": "journeyman.worlds.types.three_way_match:ThreeWayMatch",
+    "finance.fund_valuation": "journeyman.worlds.types.fund_valuation:FundValuation",
+    "finance.debt_capacity": "journeyman.worlds.types.debt_capacity:DebtCapacity",
+    "finance.bank_reconciliation": "journeyman.worlds.types.bank_reconciliation:BankReconciliation",
 }
+
+DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types
 
 
 @cache

@@ -10,7 +10,7 @@ from journeyman.records.task import Size, Split, TaskMetadata
 from journeyman.tasks.draft import PackageDraft, PackageFile
 from journeyman.tasks.package import write_package
 from journeyman.worlds.base import WorldDraft
-from journeyman.worlds.registry import ENVIRONMENT_TYPES, environment_type, make_world
+from journeyman.worlds.registry import DEFAULT_TYPES, environment_type, make_world
 
 GENERATOR = "journeyman.worlds"
 
@@ -31,7 +31,7 @@ class Wanted(NamedTuple):
 
 def wanted(recipe: TasksRecipe) -> Iterator[Wanted]:
     """Tasks of a recipe: each split's count shared evenly over the types, types in turn."""
-    types = recipe.types or tuple(ENVIRONMENT_TYPES)
+    types = recipe.types or DEFAULT_TYPES
     for name in types:
         environment_type(name)
     plan: tuple[tuple[Split, int, int], ...] = (

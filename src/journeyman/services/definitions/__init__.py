@@ -8,6 +8,7 @@ from journeyman.services.definition import ServiceDefinition
 
 SERVICES = {
     "wms": "journeyman.services.definitions.wms:WMS",
+    "erp": "journeyman.services.definitions.erp:ERP",
     "ticketing": "journeyman.services.definitions.ticketing:TICKETING",
 }
 

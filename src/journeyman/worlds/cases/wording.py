@@ -1,0 +1,97 @@
+"""Words every case shares, by split. Invariant: no sentence template of one split is one of another."""
+
+import random
+from typing import NamedTuple
+
+from journeyman.records.task import Split
+
+USES = ("board", "audit", "file", "meeting")
+HINTS = ("none", "dates", "authority")
+RUMOURS = ("mail", "call", "memo", "deck")
+
+
+class SharedWords(NamedTuple):
+    """Sentence templates of one split."""
+
+    line: tuple[str, ...]  # one line of a short file
+    rumour: tuple[str, ...]
+    write: tuple[str, ...]
+    use: tuple[str, ...]
+    dates: tuple[str, ...]
+    authority: tuple[str, ...]
+    opening: tuple[str, ...]
+    task: tuple[str, ...]
+    closing: tuple[str, ...]
+
+
+WORDS: dict[Split, SharedWords] = {
+    "train": SharedWords(
+        line=("{k} {v}", "the {k} {v}", "here {k} {v}", "as {k} {v}"),
+        rumour=("I say {k} {v}", "{k} {v} for me", "please take {k} {v}", "use {k} {v}"),
+        write=(
+            "Read {files}. Write {path} with one line each for {keys}.",
+            "The sources are {files}. Put one line each for {keys} in {path}.",
+            "Use {files} and write {path} with these lines: {keys}.",
+        ),
+        use=("It is for the {use}.", "The {use} needs it.", "It goes to the {use}."),
+        dates=("Mind the dates.", "Look at the dates."),
+        authority=("Not all may decide.", "See who may decide."),
+        opening=(
+            "You work for {person}, {role} of {legal}.",
+            "{person}, {role} of {legal}, asks for your help.",
+            "You assist the {role} of {legal}, {person}.",
+        ),
+        task=(
+            "Everything is on this drive. Save the result as {path}; it is for the {use}.",
+            "Use the documents on this drive and leave the result in {path}, for the {use}.",
+        ),
+        closing=("Not every document on the drive holds.", "Drafts and hearsay lie about as well."),
+    ),
+    "validation": SharedWords(
+        line=("our {k} {v}", "their {k} {v}"),
+        rumour=("we say {k} {v}", "our word {k} {v}"),
+        write=("Read {files} first. Then write {path} with a line for each of {keys}.",),
+        use=("We need it for the {use}.",),
+        dates=("Heed the dates.",),
+        authority=("Heed who may decide.",),
+        opening=("{legal} waits for this, and so does its {role} {person}.",),
+        task=("The papers are here. The result belongs in {path} and goes to the {use}.",),
+        closing=("Decide by what holds.",),
+    ),
+    "heldout": SharedWords(
+        line=("for us {k} {v}", "in all {k} {v}", "by now {k} {v}"),
+        rumour=("all say {k} {v}", "for me {k} {v}"),
+        write=(
+            "Use the sources {files}. Then write one line each for {keys} in {path}.",
+            "Please read {files} and put these lines in {path}: {keys}.",
+        ),
+        use=("The {use} will read it.", "It will go to the {use}."),
+        dates=("The dates matter.",),
+        authority=("It matters who may decide.",),
+        opening=(
+            "At {legal}, {person} ({role}) has a piece of work for you.",
+            "This comes from {person}, who is {role} at {legal}.",
+        ),
+        task=(
+            "Work from this folder; the result goes to {path} and then to the {use}.",
+            "Take what is in this folder and put the outcome in {path}. The {use} will see it.",
+        ),
+        closing=("Some papers here never took effect.", "Only what is in force may be relied on."),
+    ),
+}
+
+
+def told(rng: random.Random, split: Split, lines: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """Lines of a short file in the split's words, each line in its own."""
+    return tuple(rng.choice(WORDS[split].line).format(k=k, v=v) for k, v in lines)
+
+
+def hint(rng: random.Random, split: Split, which: str) -> str:
+    """The hint of the axis; "" for none."""
+    words = WORDS[split]
+    return rng.choice({"dates": words.dates, "authority": words.authority}[which]) if which != "none" else ""
+
+
+def listed(names: tuple[str, ...] | list[str]) -> str:
+    """a, b and c."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

@@ -1,0 +1,153 @@
+"""Law: 4 practice areas, 15 environment types."""
+
+from journeyman.worlds.curriculum.entries import area, entry
+
+AREAS = (
+    area(
+        "banking and finance",
+        "law",
+        "partner associate officer agent_contact counsel",
+        "facility: term revolving bridge lease bond guarantee; "
+        "governing_law: English French German Dutch; stage: signing drawdown amendment default",
+        entry(
+            "law.covenant_certificate",
+            "Covenant certificate under the document that governs",
+            "",
+            "certificate report notice",
+            "supersession lookalike authority",
+        ),
+        entry(
+            "law.conditions_precedent",
+            "Conditions precedent satisfied, waived or open",
+            "grc",
+            "checklist memo letter",
+            "missing authority supersession",
+            "kind: corporate legal tax insurance; form: original copy; waiver: agent lenders none",
+        ),
+        entry(
+            "law.security_review",
+            "Which assets are validly charged",
+            "",
+            "memo table note",
+            "exception lookalike cutoff",
+            "asset: shares land claims stock; defect: filing date name; priority: first second",
+        ),
+        entry(
+            "law.consent_threshold",
+            "Whether a consent was given by enough lenders",
+            "crm",
+            "memo letter note",
+            "lookalike exception cutoff",
+            "matter: margin maturity release; class: majority super all; transfer: yes no",
+        ),
+    ),
+    area(
+        "litigation",
+        "law",
+        "partner associate client_counsel clerk expert",
+        "court: commercial labour patent state; "
+        "claim: debt delay defect licence; stage: pleading disclosure trial appeal",
+        entry(
+            "law.matter_chronology",
+            "Chronology of what was known when",
+            "ticketing",
+            "chronology memo table",
+            "cutoff conflict lookalike",
+            "issue: notice knowledge loss; source: mail minute log; gap: one two",
+        ),
+        entry(
+            "law.privilege_log",
+            "Privileged, redacted or to be disclosed",
+            "grc",
+            "log memo table",
+            "authority exception lookalike",
+            "claim_of: counsel litigation none; waiver: copied forwarded; party: client third",
+        ),
+        entry(
+            "law.limitation_date",
+            "When a claim is out of time",
+            "",
+            "memo note letter",
+            "exception cutoff supersession",
+            "trigger: breach discovery demand; pause: talks standstill none; years: three five six",
+        ),
+        entry(
+            "law.damages_schedule",
+            "Damages that the contract allows",
+            "",
+            "schedule memo brief",
+            "exception unit claim",
+            "head: price lost costs interest; cap: fee value none; mitigation: full part",
+        ),
+    ),
+    area(
+        "corporate and contracts",
+        "law",
+        "partner associate client_counsel buyer secretary",
+        "goods: software freight paper staff machines energy; "
+        "form: frame order letter terms; stage: draft signing renewal exit",
+        entry(
+            "law.contract_renewal",
+            "Renewal or notice under amended terms",
+            "crm",
+            "memo letter note",
+            "supersession cutoff exception",
+            "notice: days weeks months; renewal: auto option none; carrier: post mail portal",
+        ),
+        entry(
+            "law.deviation_table",
+            "Deviations from the playbook",
+            "",
+            "table memo markup",
+            "authority exception lookalike",
+            "clause: cap indemnity term law; fallback: first second none; approver: lead head board",
+        ),
+        entry(
+            "law.diligence_findings",
+            "Change of control in a data room",
+            "",
+            "memo table report",
+            "lookalike supersession missing",
+            "trigger: share asset merger; consent: needed notice none; side: buyer seller",
+        ),
+        entry(
+            "law.board_resolution",
+            "Whether a resolution was validly passed",
+            "grc",
+            "memo minutes note",
+            "authority exception conflict",
+            "quorum: three four half; interest: declared hidden; form: meeting circular",
+        ),
+    ),
+    area(
+        "regulatory and data",
+        "law",
+        "partner compliance data_officer counsel regulator_contact",
+        "regime: privacy sanctions competition licensing; country: Germany France Ireland Poland; "
+        "trigger: audit breach request; size: small mid large",
+        entry(
+            "law.breach_notice",
+            "Whether and when a breach is notified",
+            "grc ticketing",
+            "notice memo log",
+            "cutoff exception conflict",
+            "data: health pay contact; cause: loss theft error; clock: found told; count: few many",
+        ),
+        entry(
+            "law.sanctions_screening",
+            "A hit that is or is not the listed party",
+            "crm grc",
+            "memo log note",
+            "lookalike supersession authority",
+            "match: name alias owner; share: third half most; list: old new; action: block clear",
+        ),
+        entry(
+            "law.filing_deadline",
+            "Filings due after a corporate event",
+            "grc",
+            "table memo note",
+            "exception cutoff supersession",
+            "event: director address capital; day: work calendar; extension: asked granted none",
+        ),
+    ),
+)

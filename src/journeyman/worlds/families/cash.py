@@ -1,0 +1,162 @@
+"""Cash books: a bank statement and a ledger of one month that differ by items that can be named, all but a rest.
+
+Invariant: exactly one of two cheques is outstanding at the month's end, and the rest is not zero.
+"""
+
+from journeyman.records.base import Record
+from journeyman.worlds.base import Rows
+from journeyman.worlds.cases.drive import Drive, Tab, money
+from journeyman.worlds.cases.kind import Common
+from journeyman.worlds.documents.folder import day
+from journeyman.worlds.lexicon import shift_date
+
+CHARGES = ("card", "transfer", "custody", "overdraft")
+BANK, CHARGE = "1100", "6800"  # ledger accounts
+
+
+class CashMonth(Record):
+    """One account in one month. Whole units of the currency."""
+
+    period: str  # "2026-04"
+    last_period: str
+    end: str  # ISO date of the last day
+    statement: int  # balance the bank shows
+    book: int  # balance of the ledger account
+    cheques: dict[str, int]  # number -> amount
+    cleared: str  # the one the bank has paid by the month's end
+    open: str  # the one it has not
+    transit: int  # deposit the ledger has and the bank has not
+    charge: int  # the bank took it, the ledger lacks it
+    charge_kind: str
+    last_charge: int  # of the month before, booked long ago
+    suspense: int  # balance of a look-alike account
+
+
+def simulate(common: Common) -> CashMonth:
+    """A month; which side the rest is on follows the axis `rest`."""
+    rng, figures, axes = common.rng, common.figures, common.axes
+    end = f"{common.today[:7]}-01"
+    end = shift_date(end, -1)
+    charge, last_charge = figures.draw(24, 180), figures.draw(24, 180)
+    outstanding, cleared = figures.draw(310, 980), figures.draw(310, 980)
+    rest = figures.draw(12, 290) * (1 if axes["rest"] == "bank" else -1)
+
+    def balances() -> tuple[tuple[int, int], tuple[int, ...]]:
+        statement, transit = rng.randint(4000, 9000), rng.randint(300, 2000)
+        bank = statement + transit - outstanding
+        return (statement, transit), (bank, bank - rest)
+
+    statement, transit = figures.settle(balances)
+    numbers = rng.sample(range(400, 990), 2)
+    opened, paid = (str(n) for n in (numbers if axes["order"] == "first" else reversed(numbers)))
+    return CashMonth(
+        period=end[:7],
+        last_period=shift_date(f"{end[:7]}-01", -1)[:7],
+        end=end,
+        statement=statement,
+        book=statement + transit - outstanding - rest + charge,
+        cheques={opened: outstanding, paid: cleared},
+        cleared=paid,
+        open=opened,
+        transit=transit,
+        charge=charge,
+        charge_kind=axes["charge"],
+        last_charge=last_charge,
+        suspense=rng.randint(10, 900),
+    )
+
+
+def erp_rows(m: CashMonth) -> dict[str, Rows]:
+    """The ledger: the bank account, its charges, a look-alike account, the month open and the one before closed."""
+    return {
+        "erp": {
+            "accounts": [
+                {"account": BANK, "title": "Bank, current account", "balance": m.book},
+                {"account": "1190", "title": "Bank, clearing", "balance": m.suspense},
+                {"account": CHARGE, "title": "Bank charges", "balance": m.last_charge},
+            ],
+            "periods": [{"period": m.last_period, "status": "closed"}, {"period": m.period, "status": "open"}],
+            "journals": [
+                {"journal_id": "J-1", "debit": CHARGE, "credit": BANK, "amount": m.last_charge, "period": m.last_period}
+            ],
+        }
+    }
+
+
+def put_papers(drive: Drive, m: CashMonth, clerk: str, controller: str) -> None:
+    """Statement, cheque register, deposit slips, the closing rules, last month's reconciliation."""
+    currency, name = drive.truth.currency, drive.truth.legal_name
+    drive.paper(
+        "statement",
+        f"bank/statement_{m.period}.pdf",
+        f"Statement {m.period}",
+        by=clerk,
+        dated=m.end,
+        paper=drive.other,
+        facts=(("Account of", name), ("Closing day", day(m.end))),
+        grid=(
+            ("Entry", f"Amount {currency}"),
+            (
+                (f"Cheque {m.cleared} paid", money(m.cheques[m.cleared])),
+                (f"{m.charge_kind.capitalize()} charge {m.period}", money(m.charge)),
+                ("Closing balance", money(m.statement)),
+            ),
+        ),
+    )
+    cheques = tuple((f"Cheque {number}", amount) for number, amount in m.cheques.items())
+    drive.book(
+        "cheques",
+        f"ledger/cheques_{m.period}.xlsx",
+        "Cheque register",
+        Tab("Cheques", ("Cheque", f"Amount {currency}"), cheques, (1,), title=f"Cheques written in {m.period}"),
+        by=clerk,
+        dated=m.end,
+    )
+    drive.export(
+        "deposits",
+        f"ledger/deposits_{m.period}.csv",
+        ("deposit", "amount", "in_ledger", "at_bank"),
+        (
+            ("night safe", m.transit, m.end, "in transit"),
+            ("counter", m.transit + 411, shift_date(m.end, -9), "credited"),
+        ),
+        m.end,
+    )
+    _put_rules(drive, m, clerk, controller)
+
+
+def _put_rules(drive: Drive, m: CashMonth, clerk: str, controller: str) -> None:
+    drive.paper(
+        "rules",
+        "policies/closing_rules.docx",
+        "Closing the cash books",
+        by=controller,
+        dated=shift_date(m.end, -200),
+        reference="POL/CL/2",
+        rules=(
+            "Bank side: the balance of the statement, plus deposits in transit, less cheques the bank has not paid.",
+            "Ledger side: the balance of the account, less charges of the month that were not booked.",
+            f"Charges are booked by journal, debit {CHARGE}, credit {BANK}, in the month of the statement, once.",
+            "What remains is stated as it is, bank side less ledger side. It is never booked away.",
+            "When the system does not answer, look at its journals before you post again.",
+        ),
+    )
+    drive.paper(
+        "last",
+        f"ledger/reconciliation_{m.last_period}.docx",
+        f"Reconciliation {m.last_period}",
+        by=clerk,
+        dated=shift_date(m.end, -25),
+        facts=(("Account", BANK), ("Charge booked", money(m.last_charge)), ("Rest", "0")),
+        body=("Closed. Nothing is carried over.",),
+    )
+    drive.mail(
+        "",
+        "mail/charge_advice.eml",
+        sender=clerk,
+        to=controller,
+        dated=m.end,
+        subject=f"Charges of {m.period}",
+        body="The bank took a charge again. I have not booked it yet; it is on the statement.",
+        answer="Please book it once, in the month it belongs to.",
+    )
