@@ -131,7 +131,7 @@ def test_one_flipped_byte_anywhere_fails_verification(
     layouts = [read_layout(p) for p in parents]
     made = make_method(method)
     plan = make_plan(layouts, None, made, 0)
-    assert verify(out, record.files, plan, layouts, None, made) == len(plan.steps)
+    assert verify(out, record.files, plan, layouts, None, made).tensors == len(plan.steps)
     path = out / "model.safetensors"
     clean = path.read_bytes()
     for info in read_layout(out).tensors.values():
@@ -140,9 +140,9 @@ def test_one_flipped_byte_anywhere_fails_verification(
             dirty[at] ^= 0x10
             path.write_bytes(dirty)
             with pytest.raises(MergeBroken, match=r"model\.safetensors"):
-                verify(out, record.files, plan, layouts, None, made)
+                verify(out, record.files, plan, layouts, None, made, expected=record.files)
             with pytest.raises(MergeBroken, match=info.key):  # also where the digest was forged along with it
-                verify(out, {}, plan, layouts, None, made)
+                verify(out, (), plan, layouts, None, made)
 
 
 def test_a_lost_tensor_is_noticed_even_where_the_file_is_consistent(
@@ -154,7 +154,7 @@ def test_a_lost_tensor_is_noticed_even_where_the_file_is_consistent(
     method = make_method("soup")
     less = make_checkpoint("less", {k: v for k, v in a.items() if k != "model.norm.weight"})
     with pytest.raises(MergeBroken, match=r"model\.norm\.weight"):
-        verify(less, {}, make_plan(layouts, None, method, 0), layouts, None, method)
+        verify(less, (), make_plan(layouts, None, method, 0), layouts, None, method)
 
 
 def test_the_marker_names_every_file_and_the_card_gives_the_recipe(

@@ -15,6 +15,6 @@ class MergeConfig(Record):
     base: Path | None = None  # the common ancestor, for methods on task vectors
     keep: int = 0  # index of the parent whose config, tokenizer, dtypes and shard layout are kept
     name: str = "merged"
-    slice_bytes: int = 4 << 20  # of one parent's tensor in memory at a time (elementwise methods): fits a cache
+    slice_bytes: int = 1 << 19  # of one parent's tensor in memory at a time (elementwise methods): fits a cache
     verify: int | None = None  # tensors recomputed after writing; None: all of them
     recipe_digest: str = ""

@@ -3,7 +3,8 @@
 import json
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +13,19 @@ from journeyman.merging.base import MergeMethod, make_method
 from journeyman.merging.card import RECIPE, accounts, card
 from journeyman.merging.config import MergeConfig
 from journeyman.merging.layout import read_layout
-from journeyman.merging.lineage import check_lineage
+from journeyman.merging.lineage import MARKER, check_lineage, parent_digest
 from journeyman.merging.plan import Plan, make_plan
 from journeyman.merging.streaming import write_merged
-from journeyman.merging.verify import sha256_file, verify
+from journeyman.merging.verify import verify
 from journeyman.records.base import sha256_hex
 from journeyman.records.sample import Checkpoint
 from journeyman.store.atomic import write_atomic
 
-MARKER = "CHECKPOINT.json"
 CARD = "README.md"
 UNFINISHED = ".merging"
 """In a directory that a merge has begun and not finished: only such a one is ever replaced."""
 COPIED = {".json", ".jinja", ".model", ".py", ".tiktoken", ".txt"}
 Emit = Callable[[dict[str, Any]], None]
-
-
-def parent_digest(directory: Path) -> str:
-    """Identity of a parent: its marker's digest, or that of its weight files where it has none."""
-    marker = directory / MARKER
-    if marker.exists():
-        return Checkpoint.parse(marker.read_bytes()).digest()
-    return sha256_hex(b"".join(sha256_file(p).encode() for p in sorted(directory.glob("*.safetensors"))))
 
 
 def merge(config: MergeConfig, emit: Emit) -> Checkpoint:
@@ -42,36 +34,36 @@ def merge(config: MergeConfig, emit: Emit) -> Checkpoint:
     Raises UserError for parents that do not go together and for a directory that is not a merge of this recipe,
     MergeBroken where verification fails (no marker is written).
     """
+    with ThreadPoolExecutor(1) as hasher:  # parents are identified while they are merged
+        whole = [*config.parents, *([config.base] if config.base else [])]
+        return _merge(config, emit, {p: hasher.submit(parent_digest, p) for p in dict.fromkeys(whole)})
+
+
+def _merge(config: MergeConfig, emit: Emit, identities: Mapping[Path, Future[str]]) -> Checkpoint:
     started = time.perf_counter()
     method = make_method(config.method)
     parents = [read_layout(p) for p in config.parents]
     base = None if config.base is None else read_layout(config.base)
-    check_lineage([*config.parents, *([config.base] if config.base else [])])
+    check_lineage(list(identities))
     plan = make_plan(parents, base, method, config.keep)
-    recipe = _recipe(config, method)
     if (config.out / MARKER).exists():
-        record = _finished(config.out, recipe)
-        verify(config.out, record.files, plan, parents, base, method, config.verify)
+        record = _finished(config.out, _recipe(config, method, identities))
+        verify(config.out, record.files, plan, parents, base, method, config.verify, record.files)
         emit({"event": "done", "weights": str(config.out), "digest": record.digest(), "resumed": True})
         return record
     _begin(config, plan)
     emit({"event": "start", "tensors": len(plan.steps), "bytes": plan.total_bytes, "method": method.name})
     files, not_copied = _copy_kept(config)
-    files |= write_merged(plan, parents, base, method, config.out, config.slice_bytes, _progress(emit))
-    recomputed = verify(config.out, files, plan, parents, base, method, config.verify)
+    names = write_merged(plan, parents, base, method, config.out, config.slice_bytes, _progress(emit))
+    verified = verify(config.out, names, plan, parents, base, method, config.verify)
+    files |= verified.digests
     for layout in (*parents, *([base] if base else [])):
         layout.close()
-    record = _publish(config, method, recipe, accounts(plan, parents, recomputed), not_copied, files)
-    figures = {"tensors": len(plan.steps), "bytes": plan.total_bytes, "verified": recomputed}
-    emit(
-        {
-            "event": "done",
-            "weights": str(config.out),
-            "digest": record.digest(),
-            **figures,
-            "seconds": time.perf_counter() - started,
-        }
-    )
+    found = accounts(plan, parents, verified.tensors)
+    record = _publish(config, method, _recipe(config, method, identities), found, not_copied, files)
+    figures = {"tensors": len(plan.steps), "bytes": plan.total_bytes, "verified": verified.tensors}
+    told = {"weights": str(config.out), "digest": record.digest(), **figures}
+    emit({"event": "done", **told, "seconds": time.perf_counter() - started})
     return record
 
 
@@ -153,9 +145,9 @@ def _copy_kept(config: MergeConfig) -> tuple[dict[str, str], list[str]]:
     return files, left
 
 
-def _recipe(config: MergeConfig, method: MergeMethod) -> dict[str, Any]:
+def _recipe(config: MergeConfig, method: MergeMethod, identities: Mapping[Path, Future[str]]) -> dict[str, Any]:
     settings: dict[str, Any] = getattr(method, "model_dump", dict)()
-    digests = {p: parent_digest(p) for p in {*config.parents, *([config.base] if config.base else [])}}
+    digests = {path: identity.result() for path, identity in identities.items()}
     chosen = {k: v for k, v in settings.items() if k not in ("elementwise", "needs_base", "parents")}
     recipe = {
         "method": chosen,

@@ -3,11 +3,11 @@
 Memory: one slice per parent. Accumulation is wide (fp32; fp64 where a parent is fp32 or wider), the cast happens once.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from journeyman.merging.experts import ReadRows
 from journeyman.merging.layout import DTYPES, INDEX, Layout, TensorInfo, row_chunks
 from journeyman.merging.plan import Plan, Spread, Step
 
-REOPEN_BYTES = 128 << 20
+REOPEN_BYTES = 32 << 20
 """A file is mapped anew after so many bytes, so that its pages do not stay in this process's memory."""
 WAITING = 8  # slices computed and not yet written
 
@@ -115,24 +115,15 @@ def write_merged(
     out: Path,
     slice_bytes: int,
     progress: Callable[[int, int], None],
-) -> dict[str, str]:
-    """Write all shards (and the index where the kept parent has several). Returns file -> sha256."""
-    digests: dict[str, str] = {}
+) -> tuple[str, ...]:
+    """Write all shards (and the index where the kept parent has several), one ahead of the disk. Returns file names."""
     done = 0
     with ThreadPoolExecutor(1) as writer:
         for name, steps in plan.shards.items():
-            digest = hashlib.sha256()
             with (out / name).open("wb", buffering=0) as file:
-
-                def put(chunk: memoryview | bytes, file: Any = file, digest: Any = digest) -> None:
-                    view = memoryview(chunk)
-                    while view:
-                        view = view[file.write(view) :]
-                    digest.update(chunk)
-
-                waiting = []
+                waiting: list[Future[None]] = []
                 for chunk in _shard(steps, parents, base, method, slice_bytes):
-                    waiting.append(writer.submit(put, chunk))
+                    waiting.append(writer.submit(_put, file, memoryview(chunk)))
                     if len(waiting) > WAITING:
                         waiting.pop(0).result()
                     done += len(chunk)
@@ -140,14 +131,17 @@ def write_merged(
                 for one in waiting:
                     one.result()
                 os.fsync(file.fileno())
-            digests[name] = digest.hexdigest()
-    if len(plan.shards) > 1:
-        weight_map = {step.key: name for name, steps in plan.shards.items() for step in steps}
-        index = {"metadata": {"total_size": plan.total_bytes}, "weight_map": dict(sorted(weight_map.items()))}
-        data = json.dumps(index, indent=2).encode()
-        (out / INDEX).write_bytes(data)
-        digests[INDEX] = hashlib.sha256(data).hexdigest()
-    return digests
+    if len(plan.shards) == 1:
+        return tuple(plan.shards)
+    weight_map = {step.key: name for name, steps in plan.shards.items() for step in steps}
+    index = {"metadata": {"total_size": plan.total_bytes}, "weight_map": dict(sorted(weight_map.items()))}
+    (out / INDEX).write_text(json.dumps(index, indent=2))
+    return (*plan.shards, INDEX)
+
+
+def _put(file: FileIO, data: memoryview) -> None:
+    while data:
+        data = data[file.write(data) :]
 
 
 def _shard(
