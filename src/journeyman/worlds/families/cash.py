@@ -98,7 +98,7 @@ def put_papers(drive: Drive, m: CashMonth, clerk: str, controller: str) -> None:
             ("Entry", f"Amount {currency}"),
             (
                 (f"Cheque {m.cleared} paid", money(m.cheques[m.cleared])),
-                (f"{m.charge_kind.capitalize()} charge {m.period}", money(m.charge)),
+                (f"{m.charge_kind.capitalize()} charge", money(m.charge)),
                 ("Closing balance", money(m.statement)),
             ),
         ),
