@@ -22,6 +22,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "verify": ("journeyman.cli.verify:verify", "Recheck sealed bytes and token certificates offline."),
     "explain": ("journeyman.cli.explain:explain", "Say why a token got its gradient."),
     "data": ("journeyman.cli.data:data", "Turn sealed episodes into SFT or RL rows."),
+    "export": ("journeyman.cli.export:export", "Write rows that other trainers load."),
     "train": ("journeyman.cli.train:train", "Train a policy by SFT or RL."),
     "merge": ("journeyman.cli.merge:merge", "Merge checkpoints and verify what was written."),
     "evaluate": ("journeyman.cli.evaluate:evaluate", "Evaluate policies on held-out tasks."),
