@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -77,6 +78,11 @@ class Workplace:
     gateway: Gateway
     harness: Harness
 
+    @cached_property
+    def harness_digest(self) -> str:
+        """The manifest's identity, worked out once for all attempts."""
+        return self.harness.manifest.digest()
+
 
 def _cause(failure: Failure) -> FailureCause:
     return FailureCause(layer=failure.layer, cause=failure.cause, detail=failure.detail[:2000])
@@ -108,7 +114,7 @@ class _Attempt:
             spec=self.spec,
             task_digest=self.ready.task.content_digest,
             grader_digest=self.ready.grader_digest,
-            harness_digest=self.place.harness.manifest.digest(),
+            harness_digest=self.place.harness_digest,
             engine=self.place.gateway.engine_identity,
             sandbox=self.sandbox,
             stop=stop,
