@@ -19,6 +19,8 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "finance.fund_valuation": "journeyman.worlds.types.fund_valuation:FundValuation",
     "finance.debt_capacity": "journeyman.worlds.types.debt_capacity:DebtCapacity",
     "finance.bank_reconciliation": "journeyman.worlds.types.bank_reconciliation:BankReconciliation",
+    "finance.comparable_multiples": "journeyman.worlds.types.comparable_multiples:ComparableMultiples",
+    "finance.hedge_ratio": "journeyman.worlds.types.hedge_ratio:HedgeRatio",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

@@ -111,9 +111,8 @@ AREAS = (
             "finance.comparable_multiples",
             "Trading multiples of comparable companies",
             "",
-            "workbook memo brief",
-            "lookalike cutoff unit",
-            "multiple: sales ebitda earnings; peers: four six eight; adjust: leases stock none",
+            "valuation workbook brief",
+            "lookalike cutoff exception",
         ),
         entry(
             "finance.purchase_price",
@@ -204,7 +203,7 @@ AREAS = (
             "finance.debt_capacity",
             "Headroom for new debt under two agreements",
             "",
-            "memo schedule brief",
+            "paper schedule brief",
             "exception authority cutoff",
         ),
         entry(
@@ -289,9 +288,8 @@ AREAS = (
             "finance.hedge_ratio",
             "Hedge ratio against the policy",
             "",
-            "memo schedule note",
-            "exception authority unit",
-            "exposure: sales cost loan; layer: one two three; instrument: forward option swap",
+            "paper schedule note",
+            "authority exception cutoff",
         ),
         entry(
             "finance.limit_breach",
