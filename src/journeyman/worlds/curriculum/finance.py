@@ -265,9 +265,8 @@ AREAS = (
             "finance.dividend_check",
             "Dividend that is covered and allowed",
             "",
-            "note memo brief",
-            "authority exception conflict",
-            "limit: reserve covenant regulator; type: final interim special; payout: low high",
+            "note paper worksheet",
+            "exception cutoff authority",
         ),
         entry(
             "finance.filing_comparison",
