@@ -4,6 +4,7 @@ import pytest
 
 from journeyman.worlds.cases.derivation import Derivation, Step
 from journeyman.worlds.cases.kind import CaseType
+from journeyman.worlds.first_types import FIRST_TYPES
 from journeyman.worlds.registry import ENVIRONMENT_TYPES, environment_type, make_world
 from journeyman.worlds.variety import masked, near_duplicates
 
@@ -23,12 +24,31 @@ def test_worlds_that_differ_in_names_and_figures_only_are_near_duplicates() -> N
 
 
 def test_no_two_types_share_a_dependency_graph() -> None:
-    signatures: dict[str, str] = {}
+    graphs = {name: first.derivation for name, first in FIRST_TYPES.items()}
     for name in CASES:
         kind = environment_type(name)
         assert isinstance(kind, CaseType)
-        assert kind.derivation.signature() not in signatures, (name, signatures)
-        signatures[kind.derivation.signature()] = name
+        graphs[name] = kind.derivation
+    assert set(graphs) == set(ENVIRONMENT_TYPES)
+    signatures: dict[str, str] = {}
+    for name, graph in graphs.items():
+        assert graph.signature() not in signatures, (name, signatures[graph.signature()])
+        signatures[graph.signature()] = name
+
+
+@pytest.mark.parametrize("name", sorted(FIRST_TYPES))
+def test_the_first_types_follow_the_derivation_that_is_given_for_them(name: str) -> None:
+    first = FIRST_TYPES[name]
+    for seed in range(20):
+        truth = environment_type(name).truth(seed, "heldout")
+        values = first.derivation.solve(first.facts(truth))
+        reference = make_world(name, seed, "heldout", "compact").reference
+        calls = [call for step in reference.steps for call in step.calls]
+        written = dict(
+            line.split(": ", 1) for call in calls for line in str(call.arguments.get("content", "")).splitlines()
+        ) | {key: value for call in calls for key, value in call.arguments.items()}
+        for key, step in first.states.items():
+            assert str(values[step]) == str(written[key]), (seed, key)
 
 
 def test_a_signature_is_of_the_shape_and_not_of_the_names() -> None:
