@@ -22,6 +22,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "finance.comparable_multiples": "journeyman.worlds.types.comparable_multiples:ComparableMultiples",
     "finance.hedge_ratio": "journeyman.worlds.types.hedge_ratio:HedgeRatio",
     "finance.dividend_check": "journeyman.worlds.types.dividend_check:DividendCheck",
+    "law.contract_renewal": "journeyman.worlds.types.contract_renewal:ContractRenewal",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

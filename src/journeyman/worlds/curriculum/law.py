@@ -89,10 +89,9 @@ AREAS = (
         entry(
             "law.contract_renewal",
             "Renewal or notice under amended terms",
-            "crm",
-            "memo letter note",
-            "supersession cutoff exception",
-            "notice: days weeks months; renewal: auto option none; carrier: post mail portal",
+            "",
+            "opinion letter note",
+            "supersession authority exception",
         ),
         entry(
             "law.deviation_table",
