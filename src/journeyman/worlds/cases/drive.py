@@ -12,6 +12,7 @@ from journeyman.worlds.documents.mail import Message, Person, address
 from journeyman.worlds.documents.model import Block, Bullets, Document, Facts, Grid, Heading, House, Signatures, text
 from journeyman.worlds.documents.pptx import Deck, Plot, Slide
 from journeyman.worlds.documents.xlsx import Book, Cell, Chart, Formula, Note, Sheet, Value, figure_head
+from journeyman.worlds.lexicon import people
 
 Row = tuple[str | int | float, ...]
 
@@ -40,6 +41,8 @@ class Drive:
         self.today: str = truth.frozen_time[:10]
         self.house = house(rng, truth.legal_name)
         self.other = house(rng, truth.other_party, serif=True)
+        known = set(truth.people.values())
+        self.counterpart = rng.choice([n for n in people(truth.split) if n not in known])  # signs for the other party
 
     def name(self, role: str) -> str:
         """Who has this role."""
@@ -205,5 +208,6 @@ def _sheet(tab: Tab, author: str) -> Sheet:
         )
         charts = (Chart("column", tab.title or tab.name, f"{tab.name}!$A$3:$A${last}", series, f"A{last + 3}"),)
     notes = (Note("A1", author, tab.note),) if tab.note else ()
-    widths = (30.0, *(15.0 for _ in tab.header[1:]))
+    columns = [[tab.header[c], *(str(r[c]) for r in tab.rows)] for c in range(len(tab.header))]
+    widths = tuple(min(48.0, max(13.0, 1.15 * max(map(len, cells)) + 2)) for cells in columns)
     return Sheet(tab.name, tuple(rows), widths, (2, 1), notes=notes, charts=charts)

@@ -149,7 +149,7 @@ def put_contract(drive: Drive, p: Purchase, vendor: str, buyer: str) -> None:
     parties = (("Buyer", drive.truth.legal_name), ("Supplier", vendor))
     hands = (
         (drive.name(buyer), f"for {drive.truth.legal_name}", p.contract_date),
-        ("Managing director", f"for {vendor}", p.contract_date),
+        (drive.counterpart, f"for {vendor}", p.contract_date),
     )
     drive.paper(
         "contract",
