@@ -86,8 +86,8 @@ def simulate(common: Common, *, governing: str, late: bool) -> Contract:
     )
 
 
-def put_papers(drive: Drive, c: Contract, manager: str, counsel: str) -> None:
-    """The contract, its amendment and a proposal with tracked changes (sources contract, amendment, proposal)."""
+def put_contract(drive: Drive, c: Contract, manager: str, counsel: str) -> None:
+    """The contract as first signed (source contract)."""
     company, other, currency = drive.truth.legal_name, drive.truth.other_party, drive.truth.currency
     mine, theirs = drive.name(manager), f"director of {other}"
     drive.paper(
@@ -114,6 +114,12 @@ def put_papers(drive: Drive, c: Contract, manager: str, counsel: str) -> None:
         signed=((mine, f"for {company}", c.dated["contract"]), (theirs, f"for {other}", c.dated["contract"])),
         reference="CT/118",
     )
+
+
+def put_changes(drive: Drive, c: Contract, manager: str, counsel: str) -> None:
+    """An amendment and a proposal with tracked changes (sources amendment, proposal)."""
+    company, other = drive.truth.legal_name, drive.truth.other_party
+    mine, theirs = drive.name(manager), f"director of {other}"
     both = c.signed["amendment"] == "both"
     drive.paper(
         "amendment",

@@ -177,5 +177,6 @@ class ContractRenewal(CaseType[RenewalTruth]):
 
     def drive(self, truth: RenewalTruth, drive: Drive) -> None:
         """Papers with their signatures, and the trail of the notice."""
-        contracts.put_papers(drive, truth.c, "manager", "counsel")
+        contracts.put_contract(drive, truth.c, "manager", "counsel")
+        contracts.put_changes(drive, truth.c, "manager", "counsel")
         contracts.put_trail(drive, truth.c, "manager", "secretary", "buyer")
