@@ -7,6 +7,10 @@ from journeyman.errors import UserError
 from journeyman.services.definition import ServiceDefinition
 
 SERVICES = {
+    "property": "journeyman.services.definitions.property:PROPERTY",
+    "grc": "journeyman.services.definitions.grc:GRC",
+    "mes": "journeyman.services.definitions.mes:MES",
+    "tms": "journeyman.services.definitions.tms:TMS",
     "wms": "journeyman.services.definitions.wms:WMS",
     "erp": "journeyman.services.definitions.erp:ERP",
     "ticketing": "journeyman.services.definitions.ticketing:TICKETING",
