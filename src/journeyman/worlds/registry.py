@@ -23,6 +23,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "finance.hedge_ratio": "journeyman.worlds.types.hedge_ratio:HedgeRatio",
     "finance.dividend_check": "journeyman.worlds.types.dividend_check:DividendCheck",
     "law.contract_renewal": "journeyman.worlds.types.contract_renewal:ContractRenewal",
+    "operations.carrier_claim": "journeyman.worlds.types.carrier_claim:CarrierClaim",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

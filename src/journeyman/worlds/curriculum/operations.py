@@ -27,10 +27,9 @@ AREAS = (
         entry(
             "operations.carrier_claim",
             "Claim against a carrier in time",
-            "wms ticketing",
-            "letter memo log",
-            "cutoff exception authority",
-            "harm: broken lost late wet; limit: weight piece; day: work calendar",
+            "tms",
+            "letter report log",
+            "supersession lookalike authority",
         ),
         entry(
             "operations.replenishment",
