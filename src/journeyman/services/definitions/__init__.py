@@ -7,6 +7,10 @@ from journeyman.errors import UserError
 from journeyman.services.definition import ServiceDefinition
 
 SERVICES = {
+    "documents": "journeyman.services.definitions.documents:DOCUMENTS",
+    "calendar": "journeyman.services.definitions.calendar:CALENDAR",
+    "mailbox": "journeyman.services.definitions.mailbox:MAILBOX",
+    "crm": "journeyman.services.definitions.crm:CRM",
     "property": "journeyman.services.definitions.property:PROPERTY",
     "grc": "journeyman.services.definitions.grc:GRC",
     "mes": "journeyman.services.definitions.mes:MES",
