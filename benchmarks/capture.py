@@ -22,11 +22,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from journeyman.capture.by_hand import seal_by_hand
 from journeyman.capture.verify import verify_episode
 from journeyman.harnesses.whitebox.http import Connection
-from journeyman.records.episode import Episode, EpisodeSpec, Usage
-from journeyman.records.outcome import StopReason
-from journeyman.store.seal import seal
+from journeyman.records.episode import EpisodeSpec
 from journeyman.store.sealed import SealedEpisode
 
 POLICY = Path(__file__).parents[1] / "src" / "journeyman" / "engines" / "embedded" / "policy"
@@ -328,19 +327,9 @@ async def sealed(bench: Bench, long: Long) -> tuple[float, float]:
     captured = await bench.close(long.session)
     directory = long.session.directory
     job, *rest = long.session.episode.split("/")
-    header = Episode(
-        spec=EpisodeSpec(job=job, policy=rest[0], task=rest[1], group=rest[2], attempt=0),
-        task_digest="",
-        grader_digest="",
-        harness_digest="",
-        engine={},
-        sandbox={},
-        stop=StopReason.FINISHED,
-        usage=Usage(turns=captured["turns"], sampled_tokens=captured["sampled_tokens"]),
-    )
-    (directory / "episode.json").write_bytes(header.canonical())
+    spec = EpisodeSpec(job=job, policy=rest[0], task=rest[1], group=rest[2], attempt=0)
     started = time.perf_counter()
-    seal(directory)
+    seal_by_hand(directory, spec, captured, engine={})
     episode = SealedEpisode.open(directory)
     held = sum(len(episode.segment_tokens(s.run, s.index).ids) for s in episode.segments)
     took = time.perf_counter() - started

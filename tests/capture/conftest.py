@@ -2,21 +2,19 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
 
+from journeyman.capture.by_hand import seal_by_hand
 from journeyman.capture.recorder import Captured
 from journeyman.capture.server import Gateway, Slot
 from journeyman.engines.base import Engine
 from journeyman.engines.scripted import SeededEngine
-from journeyman.records.base import canonical_json
-from journeyman.records.episode import Episode, EpisodeSpec, Usage
-from journeyman.records.outcome import StopReason
-from journeyman.store.seal import seal
+from journeyman.records.episode import EpisodeSpec
 from journeyman.store.sealed import SealedEpisode
 from journeyman.tokens.template import TemplateRenderer
 from journeyman.tokens.tiny import write_tiny_tokenizer
@@ -79,19 +77,8 @@ class Place:
 
 
 def seal_episode(directory: Path, spec: EpisodeSpec, captured: Captured) -> None:
-    """Write the header that a driver writes, and seal."""
-    header = Episode(
-        spec=spec,
-        task_digest="",
-        grader_digest="",
-        harness_digest="",
-        engine={},
-        sandbox={},
-        stop=StopReason.FINISHED,
-        usage=Usage(turns=captured.turns, sampled_tokens=captured.sampled_tokens),
-    )
-    (directory / "episode.json").write_bytes(canonical_json(header.model_dump(mode="json")))
-    seal(directory)
+    """As the gateway alone does, without saying which engine it was."""
+    seal_by_hand(directory, spec, asdict(captured), engine={})
 
 
 Opener = Callable[..., Any]

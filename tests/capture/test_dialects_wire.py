@@ -50,7 +50,7 @@ async def _post(
 async def test_a_stream_that_waits_sends_what_its_clients_count_as_life(
     tmp_path: Path, renderer: TemplateRenderer, dialect: str, beat: str
 ) -> None:
-    engine = SeededEngine(vocabulary=400, tokens=4, seconds=0.35)
+    engine = SeededEngine(vocabulary=400, tokens=4, seconds=0.8)
     async with room(tmp_path, engine, renderer, heartbeat_seconds=0.1) as place:
         async with place.speaker(dialect) as speaker:
             speaker.hear("hello")

@@ -53,7 +53,7 @@ async def test_an_exact_episode_has_a_certificate_for_every_segment(sealed: Path
     assert [(c.run, c.segment) for c in certificates(sealed)] == [(0, 0), (0, 1), (1, 0)]
     job = sealed.parents[4]
     found = verify_job(job)
-    assert (found.episodes, found.segments, found.turns, found.faults) == (1, 3, 4, ())
+    assert (found.episodes, found.segments, found.turns, found.faults) == (1, 3, 4, [])
     assert found.sampled == 24 * 3 + 5
 
 
@@ -154,3 +154,45 @@ async def test_a_header_that_counts_other_turns_is_named(sealed: Path) -> None:
     fault = verify_episode(sealed)
     assert fault is not None
     assert fault.name == "usage"
+
+
+@pytest.mark.parametrize(("file", "turn"), [("tokens.i32", 1), ("logprobs.f32", 2), ("versions.i32", 3)])
+async def test_the_turn_whose_bytes_changed_is_named_with_their_place(sealed: Path, file: str, turn: int) -> None:
+    record = json.loads((sealed / "turns.jsonl").read_bytes().splitlines()[turn])
+    start, end = record["context"]["start"] * 4, (record["closing"] or record["sampled"])["end"] * 4
+    data = (sealed / file).read_bytes()
+    (sealed / file).write_bytes(data[: end - 1] + bytes([data[end - 1] ^ 1]) + data[end:])
+    fault = verify_episode(sealed)
+    assert fault is not None
+    assert f"{file} changed after sealing" in fault.detail
+    assert f"first in turn {record['turn_id']}, bytes {start} to {end}" in fault.detail
+    (sealed / file).write_bytes(data[:-8])
+    fault = verify_episode(sealed)
+    assert fault is not None
+    assert f"the file at {len(data) - 8}" in fault.detail
+
+
+async def test_the_line_and_byte_that_cannot_be_read_is_named(sealed: Path) -> None:
+    path = sealed / "turns.jsonl"
+    first, second, *rest = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join((first, second.replace(b'"run":', b'"run";', 1), *rest)))
+    fault = verify_episode(sealed)
+    assert fault is not None
+    at = len(first) + second.index(b'"run":') + len('"run"')
+    assert fault.detail.endswith(f"first unreadable at byte {at}, line 2")
+    path.write_bytes(b"".join((first, second.replace(b'"run":0', b'"run":[]', 1), *rest)))
+    fault = verify_episode(sealed)
+    assert fault is not None
+    assert f"line 2 (bytes {len(first)} to" in fault.detail
+
+
+async def test_ids_changed_by_one_who_seals_again_are_found_by_their_turns_checksum(sealed: Path) -> None:
+    path = sealed / "tokens.i32"
+    array = np.fromfile(path, dtype="<i4")
+    record = json.loads((sealed / "turns.jsonl").read_bytes().splitlines()[2])
+    array[record["sampled"]["start"] + 1] += 1
+    array.tofile(path)
+    _reseal(sealed)
+    fault = verify_episode(sealed)
+    assert fault is not None
+    assert (fault.name, f"first in turn {record['turn_id']}" in fault.detail) == ("bytes", True)

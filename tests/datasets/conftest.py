@@ -1,5 +1,6 @@
 """Small sealed episodes written with the real store, from a list of turns."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +55,7 @@ def make_episode(tmp_path: Path) -> EpisodeMaker:
         directory = tmp_path / "episodes" / spec.key
         log = TokenLog(directory)
         records = []
+        held: Counter[tuple[int, int]] = Counter()  # ids of each segment so far
         for index, turn in enumerate(turns):
             spans: dict[str, Any] = {"context": log.append(turn.context)}
             n = len(turn.sampled)
@@ -65,12 +67,14 @@ def make_episode(tmp_path: Path) -> EpisodeMaker:
                 "run": turn.run,
                 "segment": turn.segment,
                 "index": index,
-                "prompt_tokens": spans["sampled"].start,
+                "prompt_tokens": held[turn.run, turn.segment] + len(turn.context),
                 "finish_reason": "stop",
                 **spans,
                 **turn.fields,
             }
             records.append(Turn(**values))
+            if not records[-1].orphan:
+                held[turn.run, turn.segment] += len(turn.context) + n + len(turn.closing)
         log.close()
         episode = Episode(
             spec=spec,

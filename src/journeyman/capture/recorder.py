@@ -101,7 +101,7 @@ class Recorder:
             text = f"rows from position {sampled.routes.start}, {placement.lineage.end.expert_rows} are recorded"
             raise CaptureFailure("experts", text)
         lineage = placement.lineage
-        context, drawn, closing = self._append(placement.context, sampled)
+        (context, drawn, closing), checksums = self._append(placement.context, sampled)
         if placement.opens and not orphan:
             lineage.prefix_after = hashlib.sha256(placement.prompt).hexdigest()
             self._open_segment(run, lineage)
@@ -130,6 +130,7 @@ class Recorder:
             body_crc32=body_crc32,
             experts=self._append_experts(sampled.routes),
             experts_from=lineage.end.expert_rows if sampled.routes else 0,
+            crc32=checksums,
         )
         _write(self._turns, turn)
         run.next_turn += 1
@@ -164,8 +165,10 @@ class Recorder:
         if zlib.crc32(prompt[:held]) != end.crc or prompt[held:] != memoryview(context):
             raise CaptureFailure("append_invariant", "the prompt does not begin with the recorded ids")
 
-    def _append(self, context: "array[int]", sampled: Sampled) -> tuple[Span, Span, Span | None]:
-        """One write per column for the whole turn; returns where its parts lie."""
+    def _append(
+        self, context: "array[int]", sampled: Sampled
+    ) -> tuple[tuple[Span, Span, Span | None], tuple[int, int, int]]:
+        """One write per column for the whole turn; returns where its parts lie, and each column's checksum."""
         before, drawn, after = len(context), len(sampled.ids), len(sampled.closing)
         ids = context + sampled.ids + array("i", sampled.closing)
         logprobs = _padded(before, sampled.logprobs, after, float("nan"), "<f4")
@@ -173,7 +176,8 @@ class Recorder:
         start = self._tokens.append(ids, logprobs, versions).start  # type: ignore[arg-type]
         spans = [Span(start=start, end=start + before), Span(start=start + before, end=start + before + drawn)]
         end = spans[1].end
-        return spans[0], spans[1], Span(start=end, end=end + after) if after else None
+        placed = (spans[0], spans[1], Span(start=end, end=end + after) if after else None)
+        return placed, (zlib.crc32(ids), zlib.crc32(logprobs.data), zlib.crc32(versions.data))
 
     def _append_experts(self, routes: Routes | None) -> Span | None:
         """Where the turn's rows lie; None where it has none."""

@@ -4,6 +4,7 @@ A key reaches its own episode only, bodies are bounded, and a reply's last byte 
 """
 
 import asyncio
+import errno
 import ipaddress
 import json
 import re
@@ -66,8 +67,8 @@ class Gateway:
         Raises UserError for a host that is not loopback.
         """
         self.host = host or (None if socket_dir else "127.0.0.1")
-        if self.host and not ipaddress.ip_address(self.host).is_loopback:
-            raise UserError(f"host {self.host} is not loopback: the gateway listens on 127.0.0.1 or ::1 only")
+        if self.host:
+            self.check_host(self.host)
         self.engine = engine
         self.renderer = renderer
         self.engine_identity: dict[str, Any] = engine.identity.model_dump(mode="json")
@@ -83,7 +84,18 @@ class Gateway:
         self._dialects: tuple[Dialect, ...] = (ChatDialect(), ResponsesDialect(), MessagesDialect())
         self.admin = Admin(admin_root, engine, self.open) if admin_root is not None else None
 
+    @staticmethod
+    def check_host(host: str) -> None:
+        """Raises UserError for a host that is not loopback."""
+        try:
+            loopback = ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            loopback = False
+        if not loopback:
+            raise UserError(f"host {host} is not loopback: the gateway listens on 127.0.0.1 or ::1 only")
+
     async def __aenter__(self) -> Self:
+        """Raises UserError where the port is taken."""
         app = web.Application(client_max_size=self._max_body_bytes)
         for dialect in self._dialects:
             for path in dialect.paths:
@@ -97,8 +109,14 @@ class Gateway:
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
         await self._runner.setup()
         if self.host:
-            site = web.TCPSite(self._runner, self.host, self._port)
-            await site.start()
+            try:
+                await web.TCPSite(self._runner, self.host, self._port).start()
+            except OSError as error:
+                await self.close()
+                reason = "in use" if error.errno == errno.EADDRINUSE else error.strerror
+                raise UserError(
+                    f"port {self._port} of {self.host} is {reason}: give another, 0 takes a free one"
+                ) from None
             port = self._runner.addresses[0][1]
             self.url = f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{port}"
         if self._socket:

@@ -9,7 +9,7 @@ import time
 from array import array
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from journeyman.capture.call import Call
 from journeyman.capture.clients import Client, handed_over
@@ -47,6 +47,7 @@ class Ask:
     declared: Declared = NOTHING_DECLARED
     retry: bool = False  # the client says that it asks again
     client: Client | None = None  # None: it is not one known by name
+    aside: str = ""  # what the client asks beside its work; "": it works
     fingerprint: int = 0  # of the body
 
 
@@ -118,6 +119,7 @@ class Slot:
 
     async def begin(self, request: CallRequest, ask: Ask, canonical: Canonical) -> Call:
         """The call that answers this request. Raises Refusal, or the Failure of the layer that could not."""
+        ask = self._aside(request, ask, canonical)
         await self._let_go(ask)
         known = self._named.get(ask.turn_id) if ask.turn_id else self._retried(ask)
         if known is not None and known.fingerprint != ask.fingerprint:
@@ -142,6 +144,13 @@ class Slot:
         job = _Job(call, run, placement, self._request(call, run, placement, request))
         call.task = asyncio.create_task(self._answer(job, request.stream))
         return call
+
+    def _aside(self, request: CallRequest, ask: Ask, canonical: Canonical) -> Ask:
+        """The ask, as a run of its own where a known client asks something beside its work."""
+        if ask.client is None or ask.run or request.tools:
+            return ask
+        aside = ask.client.aside(self._runs.get(""), [canonical(item) for item in request.items])
+        return replace(ask, run=f"{ask.client.name}-aside-{ask.fingerprint:08x}", aside=aside) if aside else ask
 
     async def _let_go(self, ask: Ask) -> None:
         """Calls of this run that nobody waits for any more: the client has moved on, unless it asks for one by name."""
@@ -168,7 +177,10 @@ class Slot:
         if (run := self._runs.get(ask.run)) is not None:
             return run
         record = AgentRun(run=0)
-        if ask.run:
+        number = 1 + max((run.record.run for run in self._runs.values()), default=0)
+        if ask.aside:
+            record = AgentRun(run=number, name=ask.run, aside=ask.aside)
+        elif ask.run:
             parent = self._runs.get(ask.parent)
             if parent is None:
                 text = f"run {ask.parent or 'root'!r} has made no call yet: name the run that handed over"
@@ -176,7 +188,6 @@ class Slot:
             fork, handoff = parent.last_turn, ask.handoff
             if handoff is None and ask.client is not None:
                 fork, handoff = self._fork(parent, [canonical(item) for item in request.items])
-            number = 1 + max((run.record.run for run in self._runs.values()), default=0)
             record = AgentRun(run=number, name=ask.run, parent=parent.record.run, fork_turn=fork, handoff_event=handoff)
         self._runs[ask.run] = Run(record)
         return self._runs[ask.run]

@@ -5,15 +5,17 @@ Hashes, lengths, sampled-only masks, prefix identity, version spans, declared re
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from journeyman.capture.damage import COLUMNS, damaged_turn, place_of
 from journeyman.records.base import Record
 from journeyman.records.episode import Seal
 from journeyman.records.turn import Segment, Span, Turn
 from journeyman.store.layout import SEAL_NAME, Job
-from journeyman.store.seal import SealBroken, is_sealed, verify_seal
+from journeyman.store.seal import SealBroken, is_sealed, read_seal, verify_seal
 from journeyman.store.sealed import SealedEpisode
 from journeyman.tokens.certificate import Certificate, CertificateError, certify
 
@@ -22,22 +24,55 @@ class Fault(Record):
     """The first thing wrong with an episode."""
 
     episode: Path
-    name: str  # seal | records | lengths | spans | mask | logprobs | versions | prefix | rewrite | experts | lineage
+    name: (
+        str  # seal | records | lengths | spans | bytes | mask | logprobs | versions | prefix | rewrite | experts | ...
+    )
     detail: str
 
     def __str__(self) -> str:
         return f"{self.episode}: {self.name}: {self.detail}"
 
 
-class Verified(Record):
-    """What was checked of a job."""
+@dataclass
+class Verified:
+    """What was checked of some episodes."""
 
-    episodes: int
-    segments: int
-    turns: int
-    tokens: int
-    sampled: int
-    faults: tuple[Fault, ...]
+    episodes: int = 0
+    files: int = 0
+    turns: int = 0  # told to a client
+    orphans: int = 0  # kept and never told
+    certificates: dict[str, tuple[Certificate, ...]] = field(default_factory=dict)  # by episode id, of sound episodes
+    seals: dict[str, str] = field(default_factory=dict)  # episode id -> seal digest
+    faults: list[Fault] = field(default_factory=list)
+
+    def add(self, directory: Path) -> None:
+        """Check one episode."""
+        self.episodes += 1
+        sealed = SealedEpisode(directory)
+        fault, found = _examine(sealed)
+        if fault is not None:
+            self.faults.append(fault)
+            return
+        name = sealed.episode.spec.id
+        self.files += len(read_seal(directory).files)
+        self.turns += sum(c.turns for c in found)
+        self.orphans += sum(turn.orphan for turn in sealed.turns)
+        self.certificates[name], self.seals[name] = found, sealed.seal_digest
+
+    @property
+    def segments(self) -> int:
+        """Certified ones."""
+        return sum(map(len, self.certificates.values()))
+
+    @property
+    def tokens(self) -> int:
+        """In certified segments, each once."""
+        return sum(c.length for found in self.certificates.values() for c in found)
+
+    @property
+    def sampled(self) -> int:
+        """Of these, sampled by a policy or an expert."""
+        return sum(c.sampled for found in self.certificates.values() for c in found)
 
 
 class _Broken(Exception):
@@ -48,12 +83,12 @@ class _Broken(Exception):
 
 def verify_episode(directory: Path) -> Fault | None:
     """The first fault of a sealed episode; None where every check holds."""
-    return _examine(directory)[0]
+    return _examine(SealedEpisode(directory))[0]
 
 
 def certificates(directory: Path) -> tuple[Certificate, ...]:
     """A certificate for every segment of a sealed episode. Raises CertificateError naming the first fault."""
-    fault, found = _examine(directory)
+    fault, found = _examine(SealedEpisode(directory))
     if fault is not None:
         raise CertificateError(fault.name, str(fault))
     return found
@@ -61,24 +96,10 @@ def certificates(directory: Path) -> tuple[Certificate, ...]:
 
 def verify_job(root: Path) -> Verified:
     """Check every episode of a job (a runs/JOB directory), sealed or claiming to be."""
-    job, episodes, turns = Job(root), 0, 0
-    faults: list[Fault] = []
-    found: list[Certificate] = []
-    for directory in _episodes(job):
-        fault, segments = _examine(directory)
-        episodes += 1
-        turns += sum(s.turns for s in segments)
-        found += segments
-        if fault is not None:
-            faults.append(fault)
-    return Verified(
-        episodes=episodes,
-        segments=len(found),
-        turns=turns,
-        tokens=sum(c.length for c in found),
-        sampled=sum(c.sampled for c in found),
-        faults=tuple(faults),
-    )
+    verified = Verified()
+    for directory in _episodes(Job(root)):
+        verified.add(directory)
+    return verified
 
 
 def _episodes(job: Job) -> Iterator[Path]:
@@ -88,12 +109,15 @@ def _episodes(job: Job) -> Iterator[Path]:
             yield directory
 
 
-def _examine(directory: Path) -> tuple[Fault | None, tuple[Certificate, ...]]:
+def _examine(episode: SealedEpisode) -> tuple[Fault | None, tuple[Certificate, ...]]:
+    directory = episode.directory
     try:
         _seal(directory)
-        return None, tuple(_segments(SealedEpisode(directory)))
+        return None, tuple(_segments(episode))
     except SealBroken as error:
         name, detail = "seal", str(error)
+        if error.path is not None and (place := place_of(error.path)):
+            detail = f"{detail}; {place}"
     except ValidationError as error:
         first = error.errors()[0]
         name, detail = "records", f"{error.title}.{'.'.join(map(str, first['loc']))}: {first['msg']}"
@@ -130,6 +154,7 @@ def _segments(episode: SealedEpisode) -> Iterator[Certificate]:
         certified.append(certify(run, index, *arrays, turns=inside))
         _check_rewrite(episode, segment, known)
         _check_experts(episode, segment, len(arrays.ids))
+    _check_bytes(episode)
     told = [t for t in turns if not t.orphan]
     sampled = sum(t.sampled.end - t.sampled.start for t in told)
     if header.failure is None and (header.usage.turns, header.usage.sampled_tokens) != (len(told), sampled):
@@ -156,6 +181,13 @@ def _check_spans(turns: tuple[Turn, ...], length: int) -> None:
             raise _Broken("mask", f"turn {turn.turn_id} was never told to a client and claims to be trainable")
     if at != length:
         raise _Broken("spans", f"turns cover {at} ids, the arrays hold {length}")
+
+
+def _check_bytes(episode: SealedEpisode) -> None:
+    """Every turn's bytes are those that its record has the checksums of."""
+    for column, name in enumerate(COLUMNS):
+        if place := damaged_turn(episode.turns, column, (episode.directory / name).read_bytes()):
+            raise _Broken("bytes", f"{name} is not what was recorded, {place}")
 
 
 def _check_lineage(episode: SealedEpisode) -> None:

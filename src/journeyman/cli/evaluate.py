@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from journeyman.cli.display import Display, finish, next_step
+from journeyman.cli.engine_options import engine_options, engine_recipe
 
 PATH = click.Path(path_type=Path)
 
@@ -13,6 +14,9 @@ PATH = click.Path(path_type=Path)
 @click.argument("release", type=PATH)
 @click.option(
     "--policy", "policies", multiple=True, required=True, metavar="NAME|LABEL=DIR", help="base, or LABEL=DIR."
+)
+@click.option(
+    "--base", default="embedded", show_default=True, help="What base is; with --engine, the served model's directory."
 )
 @click.option("--out", type=PATH, default=Path("runs/evaluation"), show_default=True)
 @click.option(
@@ -25,6 +29,7 @@ PATH = click.Path(path_type=Path)
 @click.option("--resume", is_flag=True, help="Go on with an evaluation that was stopped.")
 @click.option("--sandbox", default="bubblewrap", show_default=True)
 @click.option("--concurrency", type=click.IntRange(1), default=32, show_default=True)
+@engine_options
 def evaluate(
     release: Path,
     policies: tuple[str, ...],
@@ -35,26 +40,39 @@ def evaluate(
     resume: bool,
     sandbox: str,
     concurrency: int,
+    base: str,
+    engine: str,
+    urls: tuple[str, ...],
+    model: str,
+    api_key_env: str | None,
 ) -> None:
     """Evaluate policies on the held-out tasks of RELEASE: same tasks, scaffold and seeds, so that they are paired.
 
     \b
     Example:
       journeyman evaluate runs/quickstart/tasks/release --policy base --policy rl=runs/quickstart/weights/merged
+
+    With --engine, base is what the server holds (--base: the directory of its model); LABEL=DIR is loaded into it.
     """
     from journeyman.admission.release import open_release
-    from journeyman.pipeline.recipe import EvaluationRecipe, Options, Recipe, TasksRecipe
+    from journeyman.pipeline.recipe import EvaluationRecipe, Options, PolicyRecipe, Recipe, TasksRecipe
     from journeyman.pipeline.run import execute, open_run
+    from journeyman.store.config_file import parse_config
 
     open_release(release)
-    recipe = Recipe(
-        name=out.name,
-        stages=("evaluate", "report"),
-        tasks=TasksRecipe(from_release=str(release.resolve())),
-        evaluation=EvaluationRecipe(
-            policies=policies, attempts=attempts, temperatures=temperatures or (1.0, 0.0), seed=seed
-        ),
-        options=Options(sandbox=sandbox, concurrency=concurrency),
+    recipe = parse_config(
+        {
+            "name": out.name,
+            "stages": ("evaluate", "report"),
+            "policy": PolicyRecipe(base=base),
+            "engine": engine_recipe(engine, urls, model, api_key_env),
+            "tasks": TasksRecipe(from_release=str(release.resolve())),
+            "evaluation": EvaluationRecipe(
+                policies=policies, attempts=attempts, temperatures=temperatures or (1.0, 0.0), seed=seed
+            ),
+            "options": Options(sandbox=sandbox, concurrency=concurrency),
+        },
+        Recipe,
     )
     with Display() as display:
         run = open_run(recipe, out, display, resume)

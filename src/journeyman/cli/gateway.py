@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from journeyman.cli.display import console, finish, next_step
+from journeyman.cli.engine_options import engine_options, engine_recipe
 
 
 @click.command()
@@ -13,18 +14,44 @@ from journeyman.cli.display import console, finish, next_step
 @click.option("--host", default="127.0.0.1", show_default=True, help="Loopback only.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one.")
 @click.option("--episode", default="0", show_default=True, help="Name of the episode that is recorded.")
-def gateway(policy: str, out: Path, host: str, port: int, episode: str) -> None:
-    """Serve Chat Completions on loopback, record every token of one episode, seal it when interrupted.
+@engine_options
+def gateway(
+    policy: str,
+    out: Path,
+    host: str,
+    port: int,
+    episode: str,
+    engine: str,
+    urls: tuple[str, ...],
+    model: str,
+    api_key_env: str | None,
+) -> None:
+    """Serve three wire dialects on loopback, record every token of one episode, seal it when interrupted.
+
+    Killed, it loses the calls in flight and no other: the same command goes on with the same key.
 
     \b
     Example:
       journeyman gateway --policy base --port 8765
+      journeyman gateway --policy models/Qwen3-8B --engine sglang --url http://127.0.0.1:30000
     """
-    from journeyman.pipeline.gateway import serve
+    from journeyman.pipeline.gateway import Listening, Wanted, serve
 
-    def ready(url: str, key: str) -> None:
-        console.print(f"export OPENAI_BASE_URL={url}/v1\nexport OPENAI_API_KEY={key}", markup=False)
-        console.print("recording; press Ctrl-C to seal")
+    def ready(listening: Listening) -> None:
+        console.print(f"export OPENAI_BASE_URL={listening.url}/v1\nexport OPENAI_API_KEY={listening.key}", markup=False)
+        console.print(
+            f"export ANTHROPIC_BASE_URL={listening.url}\nexport ANTHROPIC_AUTH_TOKEN={listening.key}", markup=False
+        )
+        where = f"recording episode {episode}"
+        if listening.turns:
+            where = f"going on with episode {episode} after {listening.turns} recorded turns"
+        console.print(
+            f"{where}; press Ctrl-C to seal it (if it is killed, type the same command again)",
+            markup=False,
+            soft_wrap=True,
+        )
 
-    directory = finish(serve(policy, out, host, port, episode, ready))
+    directory = finish(
+        serve(Wanted(policy, out, episode, host, port, engine_recipe(engine, urls, model, api_key_env)), ready)
+    )
     next_step(f"journeyman verify {directory}")

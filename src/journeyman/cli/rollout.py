@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from journeyman.cli.display import Display, finish, next_step, table
+from journeyman.cli.engine_options import engine_options, engine_recipe
 
 
 @click.command()
@@ -17,6 +18,7 @@ from journeyman.cli.display import Display, finish, next_step, table
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--sandbox", default="bubblewrap", show_default=True)
 @click.option("--concurrency", type=click.IntRange(1), default=32, show_default=True)
+@engine_options
 def rollout(
     tasks: Path,
     policy: str,
@@ -27,19 +29,34 @@ def rollout(
     seed: int,
     sandbox: str,
     concurrency: int,
+    engine: str,
+    urls: tuple[str, ...],
+    model: str,
+    api_key_env: str | None,
 ) -> None:
     """Run POLICY on TASKS (a release, a package or a directory of packages), seal every episode and grade it.
 
     \b
     Example:
       journeyman rollout build/release --policy base --split heldout --out runs/rollout
+
+    With --engine, POLICY is the directory of the model that the server holds: its tokenizer and chat template.
+
+    \b
+    Example:
+      journeyman rollout build/release --policy models/Qwen3-8B --engine sglang --url http://127.0.0.1:30000
     """
     from journeyman.pipeline.recipe import Options, Recipe
     from journeyman.pipeline.rollout import Wish, rollout
     from journeyman.pipeline.state import Run
     from journeyman.store.layout import Job
 
-    recipe = Recipe(name=out.name, options=Options(sandbox=sandbox, concurrency=concurrency))
+    recipe = Recipe(
+        name=out.name,
+        stages=(),
+        engine=engine_recipe(engine, urls, model, api_key_env),
+        options=Options(sandbox=sandbox, concurrency=concurrency),
+    )
     with Display() as display:
         wish = Wish(tasks, policy, split, attempts, temperature, seed)
         finished = finish(rollout(Run(recipe, Job(out), display), wish))

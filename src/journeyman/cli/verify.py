@@ -23,6 +23,8 @@ def verify(path: Path) -> None:
         raise UserError(f"{path} is no directory: give a run such as runs/quickstart")
     checked = verify_path(path)
     table(f"verified {path}", ["what", "checked"], [[k, f"{v:,}"] for k, v in checked.counts.items()])
+    for line in checked.said:
+        console.print(line, markup=False, soft_wrap=True)
     for fault in checked.faults[:20]:
         console.print(f"FAULT {fault}", markup=False, soft_wrap=True)
     if len(checked.faults) > 20:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from journeyman.errors import UserError
 from journeyman.records.outcome import Graded, Quarantined
-from journeyman.records.sample import Sample
+from journeyman.records.sample import Sample, SegmentRef
 from journeyman.store.dataset import RowTokens
-from journeyman.store.sealed import SealedEpisode
+from journeyman.store.sealed import SealedEpisode, SegmentTokens
+from journeyman.tokens.certificate import certify
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,21 @@ class Rows:
         return sum(sample.trained_tokens for sample in self.samples)
 
 
+def segment_ref(sealed: SealedEpisode, run: int, segment: int, tokens: SegmentTokens) -> SegmentRef:
+    """Where a row's tokens come from, bound to the segment's certificate. Raises CertificateError where it has none."""
+    certificate = certify(run, segment, *tokens, turns=sealed.segment_turns(run, segment))
+    return SegmentRef(
+        episode=sealed.episode.spec.id,
+        seal_digest=sealed.seal_digest,
+        run=run,
+        segment=segment,
+        ids_sha256=certificate.ids_sha256,
+    )
+
+
 def own_segments(sealed: SealedEpisode, subagents: bool) -> list[tuple[int, int]]:
     """(run, segment) of the runs that are trained: the root run, and children only on request."""
+    asides = {run.run for run in sealed.runs if run.aside}
     roots = {run.run for run in sealed.runs if run.parent is None} or {0}
     keys = dict.fromkeys((t.run, t.segment) for t in sealed.turns if not t.orphan)
-    return [key for key in keys if subagents or key[0] in roots]
+    return [key for key in keys if key[0] not in asides and (subagents or key[0] in roots)]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from journeyman.datasets.base import Attempt, Rows, own_segments
+from journeyman.datasets.base import Attempt, Rows, own_segments, segment_ref
 from journeyman.errors import UserError
 from journeyman.records.base import Record
 from journeyman.records.batch import DatasetManifest, Group, Member
@@ -14,6 +14,7 @@ from journeyman.records.outcome import Graded, Quarantined
 from journeyman.records.sample import Sample, SegmentRef
 from journeyman.store.dataset import RowTokens, write_dataset
 from journeyman.store.sealed import SealedEpisode, SegmentTokens
+from journeyman.tokens.certificate import CertificateError
 
 
 class RlConfig(Record):
@@ -133,13 +134,20 @@ def _member(rows: Rows, attempt: Attempt, group: str, config: RlConfig, temperat
     if cause := refusal(sealed):
         return _set_aside(rows, attempt, cause)
     segments = {key: sealed.segment_tokens(*key) for key in own_segments(sealed, config.subagents)}
-    for tokens in segments.values():
+    refs: dict[tuple[int, int], SegmentRef] = {}
+    for key, tokens in segments.items():
         if cause := _token_fault(tokens):
             return _set_aside(rows, attempt, cause)
+        try:
+            refs[key] = segment_ref(sealed, *key, tokens)
+        except CertificateError as error:
+            return _set_aside(rows, attempt, f"capture: no certificate: {error.name}")
     _check_sampling(sealed, temperatures)
     rows.saw_tokenizer(sealed)
     indexes = tuple(
-        _add_row(rows, sealed, outcome, group, key, tokens) for key, tokens in segments.items() if tokens.mask[1:].any()
+        _add_row(rows, sealed, outcome, group, refs[key], tokens)
+        for key, tokens in segments.items()
+        if tokens.mask[1:].any()
     )
     turns = [turn for turn in sealed.turns if not turn.orphan]
     return Member(
@@ -154,11 +162,10 @@ def _member(rows: Rows, attempt: Attempt, group: str, config: RlConfig, temperat
 
 
 def _add_row(
-    rows: Rows, sealed: SealedEpisode, outcome: Graded, group: str, key: tuple[int, int], tokens: SegmentTokens
+    rows: Rows, sealed: SealedEpisode, outcome: Graded, group: str, ref: SegmentRef, tokens: SegmentTokens
 ) -> int:
     mask = tokens.mask.copy()
     mask[:1] = 0  # nothing predicts the first token
-    ref = SegmentRef(episode=sealed.episode.spec.id, seal_digest=sealed.seal_digest, run=key[0], segment=key[1])
     sample = Sample(
         ref=ref,
         kind="rl",

@@ -9,17 +9,18 @@ from typing import Literal
 
 import numpy as np
 
-from journeyman.datasets.base import Attempt, Rows, own_segments
+from journeyman.datasets.base import Attempt, Rows, own_segments, segment_ref
 from journeyman.datasets.packing import pack
 from journeyman.datasets.think import empty_think_tokens
 from journeyman.errors import UserError
 from journeyman.records.base import Record
 from journeyman.records.batch import DatasetManifest, Pack
 from journeyman.records.outcome import Graded
-from journeyman.records.sample import Sample, SegmentRef
+from journeyman.records.sample import Sample
 from journeyman.records.turn import Turn
 from journeyman.store.dataset import RowTokens, write_dataset
 from journeyman.store.sealed import SealedEpisode
+from journeyman.tokens.certificate import CertificateError
 
 
 class SftConfig(Record):
@@ -86,12 +87,16 @@ def _add_episode(
     rows: Rows, sealed: SealedEpisode, config: SftConfig, decode: Callable[[Sequence[int]], str] | None
 ) -> None:
     closed = {(s.run, s.index) for s in sealed.segments if not s.trainable}
-    spec = sealed.episode.spec
     for run, segment in own_segments(sealed, config.subagents):
         if (run, segment) in closed:
             rows.excluded["untrainable segment"] += 1
             continue
         tokens = sealed.segment_tokens(run, segment)
+        try:
+            ref = segment_ref(sealed, run, segment, tokens)
+        except CertificateError as error:
+            rows.excluded[f"no certificate: {error.name}"] += 1
+            continue
         mask = tokens.mask.copy()
         at = 0
         for turn in sealed.segment_turns(run, segment):
@@ -107,7 +112,7 @@ def _add_episode(
         else:
             rows.saw_tokenizer(sealed)
             sample = Sample(
-                ref=SegmentRef(episode=spec.id, seal_digest=sealed.seal_digest, run=run, segment=segment),
+                ref=ref,
                 kind="sft",
                 offset=rows.length,
                 length=len(mask),

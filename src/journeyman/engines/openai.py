@@ -5,8 +5,9 @@ Invariant: an answer is kept as it was given: prose, reasoning, calls with their
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from journeyman.engines.base import EngineIdentity, SampleChunk, SampleRequest
 from journeyman.engines.connection import Connections, refused
@@ -23,16 +24,21 @@ class HostedOptions(Record):
     reasoning_field: str = ""  # message field that gives the model its earlier reasoning back; "": it is not sent
     context_tokens: int = 0  # the model's window; 0: not known
     attempts: int = 4
+    check_model: bool = True  # ask the provider's list of models at the start; some providers do not list all
     extra: dict[str, Any] = {}  # sent with every request, for what a provider adds
 
 
 class OpenAIEngine:
     """`OpenAIEngine("https://HOST/v1", model="NAME")`. One answer per call; a provider's 429 or 503 is asked again."""
 
-    def __init__(self, url: str, *, model: str, options: HostedOptions | None = None) -> None:
-        """Raises UserError where the key is not set or no model is named."""
+    options_type: type[Record] = HostedOptions
+
+    def __init__(self, url: str, *, model: str, version: int = 0, options: HostedOptions | None = None) -> None:
+        """`version`: 0, for nobody changes a hosted model. Raises UserError where the key or the model is not named."""
         if not model:
-            raise UserError("a hosted engine needs the name of a model: say model='NAME'")
+            raise UserError("a hosted engine needs the name of a model: say model = 'NAME' (--model)")
+        self.version = version
+        self.original = True
         self.options = options or HostedOptions()
         self.server = Connections(url, api_headers(self.options.api_key_env), self.options.attempts)
         self.identity = EngineIdentity(
@@ -43,6 +49,31 @@ class OpenAIEngine:
             grammar=True,
             context_tokens=self.options.context_tokens,
         )
+
+    async def __aenter__(self) -> Self:
+        """Raises UserError where no provider answers, the key is refused, or the model is not listed."""
+        try:
+            listed = await self.server.call("GET", "/models") if self.options.check_model else None
+        except EngineFailure as failure:
+            if failure.cause in ("http_401", "http_403"):
+                key = f"export the provider's key as ${self.options.api_key_env}"
+                raise UserError(f"{self.server.url} refuses the key: {key}") from None
+            if not failure.cause.startswith("http_"):
+                raise UserError(f"no provider answers at {self.server.url} ({failure.cause})") from None
+            listed = None  # it has no such list
+        names = [str(card.get("id")) for card in (listed or {}).get("data") or ()]
+        if names and self.identity.model not in names:
+            near = ", ".join(get_close_matches(self.identity.model, names, n=3) or names[:3])
+            remedy = "settings = { check_model = false } asks it all the same"
+            raise UserError(f"{self.server.url} does not list model {self.identity.model!r}, but {near}: {remedy}")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def tokenises(self, text: str) -> list[int] | None:
+        """None: a provider tells no ids."""
+        return None
 
     async def sample(self, request: SampleRequest) -> AsyncIterator[SampleChunk]:
         """The whole answer as one message. Raises EngineFailure."""

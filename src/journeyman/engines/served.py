@@ -69,6 +69,8 @@ def finite(values: Sequence[Any]) -> tuple[float, ...]:
 class ServedEngine:
     """Base of the clients: `async with Engine(url) as engine`."""
 
+    options_type: type[Record] = ServedOptions
+
     def __init__(self, url: str, *, version: int, kind: str, model: str, options: ServedOptions | None) -> None:
         self.options = options or ServedOptions()
         self.version = version
@@ -77,6 +79,7 @@ class ServedEngine:
         )
         self.server = Connections(url, api_headers(self.options.api_key_env), self.options.attempts)
         self.labels = VersionLabels()
+        self.original = True  # the server holds the weights that it was started with, as far as it says
         self.adapter: Adapter | None = None  # None: the base weights
         self.loads = 0  # full weight refreshes begun
         self._prompts = PromptTexts()
@@ -95,7 +98,7 @@ class ServedEngine:
         await self.close()
 
     async def connect(self) -> None:
-        """Ask the server who it is; fills `identity`. Raises UserError where nothing answers."""
+        """Ask the server who it is; fills `identity`. Raises UserError where nothing answers, or another model does."""
         try:
             await self._introduce()
         except EngineFailure as failure:
@@ -108,6 +111,21 @@ class ServedEngine:
         """What the server calls the weights it holds: our number of them, or a label of its own for `version`."""
         if label is not None:
             self.version = self.labels.learn(str(label), self.version)
+            self.original = not str(label).isdecimal()
+
+    def not_served(self, names: Sequence[str]) -> UserError:
+        """What to say where the server has other models than the one that was named."""
+        return UserError(f"{self.server.url} does not serve {self.identity.model!r}: it serves {', '.join(names)}")
+
+    async def tokenises(self, text: str) -> list[int] | None:
+        """Ids of a text, special tokens neither added nor cut off, as the server reads it; None where it cannot say."""
+        body = {"model": self.identity.model, "prompt": text, "add_special_tokens": False}
+        try:
+            answer = await self.server.call("POST", "/tokenize", body)
+        except EngineFailure:
+            return None  # a server without a tokenizer serves ids all the same
+        ids = answer.get("tokens") if isinstance(answer, dict) else None
+        return ids if isinstance(ids, list) else None
 
     async def _introduce(self) -> None:
         raise UserError("name an engine, not its base")

@@ -35,6 +35,8 @@ class SGLangEngine(ServedEngine):
         context = server.get("context_length") or server.get("max_req_input_len") or 0
         self._mask_tokens = int(server.get("sampling_mask_max_tokens") or 0)
         update: dict[str, Any] = {"context_tokens": int(context)}
+        if self._named and self.identity.model not in (name, info.get("model_path"), Path(str(name)).name):
+            raise self.not_served([str(name)])
         if not self._named:
             update["model"] = Path(str(name)).name
         self.identity = self.identity.model_copy(update=update)

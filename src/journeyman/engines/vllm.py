@@ -46,7 +46,7 @@ class VLLMEngine(ServedEngine):
         names = [card["id"] for card in cards]
         card = next((card for card in cards if card["id"] == self._served or not self._served), None)
         if card is None:
-            raise EngineFailure("model", f"{self._served!r} is not served here: {names}")
+            raise self.not_served(names)
         self._served = card["id"]
         update = {"model": card["id"], "context_tokens": int(card.get("max_model_len") or 0)}
         self.identity = self.identity.model_copy(update=update)

@@ -130,6 +130,8 @@ def _episode(sealed: SealedEpisode) -> Iterator[str]:
 
 
 def _run(run: AgentRun) -> str:
+    if run.aside:
+        return f"run       {run.run} {run.name!r}: asked beside the work ({run.aside}); no row is made of it"
     if run.parent is None:
         return f"run       {run.run}: the root"
     handed = f", handed over by {run.handoff_event}" if run.handoff_event else ""
@@ -144,7 +146,10 @@ def _segment(sealed: SealedEpisode, segment: Segment, found: Sequence[Certificat
         f"{int(tokens.mask.sum())} sampled"
     )
     yield f"          {_certified(segment, found)}"
-    yield f"          {'trainable' if segment.trainable else f'NOT trainable: {segment.untrainable_reason}'}"
+    if aside := next((run.aside for run in sealed.runs if run.run == segment.run), ""):
+        yield f"          no row is made of it: it was asked beside the work ({aside})"
+    else:
+        yield f"          {'trainable' if segment.trainable else f'NOT trainable: {segment.untrainable_reason}'}"
     at = 0
     for turn in turns:
         yield _turn(turn, at, tokens)
@@ -236,7 +241,9 @@ def token_lines(directory: Path, run: int, segment: int, position: int) -> Itera
     yield _turn(turn, at, tokens)
     yield from list(_segment(sealed, record, _certificates(directory)))[:3]
     yield from _episode(sealed)
+    aside = next((r.aside for r in sealed.runs if r.run == run), "")
     why = "" if sampled else "it was rendered, not sampled, so its mask is 0"
+    why = why or (f"it was asked beside the work ({aside})" if aside else "")
     why = why or why_turn(turn) or ("" if record.trainable else record.untrainable_reason)
     exact = sealed.episode.engine.get("token_exact", False)
     why = why or ("" if exact else "its engine is not token-exact")

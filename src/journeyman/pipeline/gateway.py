@@ -1,63 +1,118 @@
-"""The gateway alone: one episode recorded for whoever holds its key, sealed when the process is told to stop."""
+"""The gateway alone: one episode recorded for whoever holds its key, sealed when the process is told to stop.
+
+Invariant: killed and started again by the same command, it goes on with the same episode under the same key, and with
+no other policy or engine than it began with.
+"""
 
 import asyncio
+import re
+import secrets
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple
 
+from journeyman.capture.by_hand import seal_by_hand
 from journeyman.capture.server import Gateway
 from journeyman.errors import UserError
-from journeyman.pipeline.recipe import Recipe
+from journeyman.pipeline.engines import policy_engine
+from journeyman.pipeline.recipe import EngineRecipe, Recipe
 from journeyman.pipeline.rollout import weights_of
-from journeyman.pipeline.workplace import embedded_engine
-from journeyman.records.episode import Episode, EpisodeSpec, Usage
-from journeyman.records.outcome import StopReason
+from journeyman.records.base import Record
+from journeyman.records.episode import EpisodeSpec
+from journeyman.store.atomic import read_lines
 from journeyman.store.layout import Job
-from journeyman.store.seal import is_sealed, seal
+from journeyman.store.lock import hold
+from journeyman.store.seal import is_sealed
 from journeyman.tokens.families import renderer_for
 
 MANUAL_TASK = "by-hand"
+_NAME = re.compile(r"[\w.-]{1,100}")
+_WINDOW = 131_072  # tokens, where the engine does not say
 
 
-async def serve(policy: str, out: Path, host: str, port: int, episode: str, ready: Callable[[str, str], None]) -> Path:
+class Wanted(NamedTuple):
+    """What is to be served and recorded."""
+
+    policy: str  # base, or a Hugging Face directory
+    out: Path
+    episode: str  # its name; the same one goes on where a killed gateway stopped
+    host: str
+    port: int
+    engine: EngineRecipe = EngineRecipe()
+
+
+class Listening(NamedTuple):
+    """A gateway that can be talked to."""
+
+    url: str
+    key: str
+    turns: int  # recorded before, by one that was killed
+
+
+class _Begun(Record):
+    """An open episode between two gateways. Lies in the ledger, for its owner's eyes only, until the seal."""
+
+    key: str
+    policy: str
+    engine: str  # kind and model
+
+
+async def serve(wanted: Wanted, ready: Callable[[Listening], None]) -> Path:
     """Serve until SIGINT or SIGTERM. Returns the sealed directory. Raises UserError where that episode is sealed."""
-    weights = weights_of(policy)
-    spec = EpisodeSpec(job=out.name, policy=Path(policy).name, task=MANUAL_TASK, group="manual", attempt=0)
-    spec = spec.model_copy(update={"group": f"manual-{episode}"})
-    directory = Job(out).episode_dir(spec.key)
+    if not _NAME.fullmatch(wanted.episode) or wanted.episode in (".", ".."):
+        raise UserError(f"episode {wanted.episode!r} is no name: use letters, digits, '.', '_' and '-'")
+    weights, job = weights_of(wanted.policy), Job(wanted.out)
+    group = f"manual-{wanted.episode}"
+    spec = EpisodeSpec(job=job.name, policy=Path(wanted.policy).name, task=MANUAL_TASK, group=group, attempt=0)
+    directory = job.episode_dir(spec.key)
     if is_sealed(directory):
-        raise UserError(f"episode {episode!r} in {out} is sealed: give another --episode")
-    directory.mkdir(parents=True, exist_ok=True)
+        raise UserError(f"episode {wanted.episode!r} in {wanted.out} is sealed: give another --episode")
+    recipe = Recipe(name=job.name, stages=(), engine=wanted.engine)
+    Gateway.check_host(wanted.host)  # before a sampler starts
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     started = time.monotonic()
-    engine, renderer = embedded_engine(Recipe(name=out.name), weights), renderer_for(weights)
-    Gateway(engine, renderer, host=host)  # a host that is not loopback is refused before a sampler starts
-    async with engine:
-        async with Gateway(engine, renderer, host=host, port=port) as gateway:
-            slot = gateway.open(spec, directory, engine.identity.context_tokens or 131_072, resume=True)
-            ready(slot.url, slot.key)
-            await stop.wait()
-            captured = await slot.close()
-    header = Episode(
-        spec=spec,
-        task_digest="",
-        grader_digest="",
-        harness_digest="",
-        engine=gateway.engine_identity,
-        sandbox={},
-        stop=StopReason.FINISHED,
-        usage=Usage(
-            turns=captured.turns,
-            prompt_tokens=captured.prompt_tokens,
-            cached_tokens=captured.cached_tokens,
-            sampled_tokens=captured.sampled_tokens,
-            segments=captured.segments,
-        ),
-        timing={"total": round(time.monotonic() - started, 6)},
-    )
-    (directory / "episode.json").write_bytes(header.canonical())
-    seal(directory)
+    with _alone(job, wanted) as begun:
+        async with policy_engine(recipe, weights, weights) as engine:
+            async with Gateway(engine, renderer_for(weights), host=wanted.host, port=wanted.port) as gateway:
+                directory.mkdir(parents=True, exist_ok=True)
+                window = engine.identity.context_tokens or _WINDOW
+                slot = gateway.open(spec, directory, window, resume=True, key=begun.key)
+                ready(Listening(slot.url, slot.key, len(read_lines(directory / "turns.jsonl"))))
+                await stop.wait()
+                captured = await slot.close()
+        seal_by_hand(directory, spec, asdict(captured), gateway.engine_identity, time.monotonic() - started)
+        _ledger(job, wanted.episode).unlink()
     return directory
+
+
+def _ledger(job: Job, episode: str) -> Path:
+    return job.ledger / "gateway" / f"{episode}.json"
+
+
+@contextmanager
+def _alone(job: Job, wanted: Wanted) -> Iterator[_Begun]:
+    """What the episode was begun with, held against other processes. Raises UserError where it was begun otherwise."""
+    path = _ledger(job, wanted.episode)
+    engine = " ".join(filter(None, (wanted.engine.kind, wanted.engine.model)))
+    with hold(path.with_suffix(".lock")):
+        if path.exists():
+            begun = _Begun.parse(path.read_bytes())
+            if (begun.policy, begun.engine) != (wanted.policy, engine):
+                raise UserError(
+                    f"episode {wanted.episode!r} was begun with --policy {begun.policy} on engine {begun.engine}: "
+                    "go on with these, or give another --episode"
+                )
+        else:
+            begun = _Begun(key=f"jm-{secrets.token_urlsafe(32)}", policy=wanted.policy, engine=engine)
+            part = path.with_suffix(".part")
+            part.unlink(missing_ok=True)
+            part.touch(mode=0o600)
+            part.write_bytes(begun.canonical())
+            part.replace(path)
+        yield begun

@@ -34,6 +34,29 @@ class PolicyRecipe(Record):
     """Weights' dtype in the sampler; ratios are always fp32."""
 
 
+class EngineRecipe(Record):
+    """What samples the policy: our own sampler, or servers that hold `policy.base` and are told newer weights."""
+
+    kind: str = "embedded"
+    """`embedded`, `sglang`, `vllm`, `openai` (hosted: evaluation only), or `module:Class`."""
+    urls: tuple[str, ...] = ()
+    """Addresses of the servers, all of one model; which ones is no part of the recipe's identity."""
+    model: str = ""
+    """Which of the models that are served; empty: the server's only or first. A hosted engine needs it."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """The engine's own: `engines.served.ServedOptions` or `engines.openai.HostedOptions`."""
+
+    @model_validator(mode="after")
+    def _reachable(self) -> "EngineRecipe":
+        if self.kind in ("scripted", "seeded"):
+            raise ValueError(f"engine {self.kind!r} follows a script: roll out with --policy reference instead")
+        if self.kind == "embedded" and (self.urls or self.model or self.settings):
+            raise ValueError("the embedded engine has no address: name the engine as well, e.g. sglang or vllm")
+        if self.kind != "embedded" and not self.urls:
+            raise ValueError(f"engine {self.kind!r} is reached by its address: give urls, e.g. http://127.0.0.1:30000")
+        return self
+
+
 class TasksRecipe(Record):
     """Which tasks are made. Splits differ in entities, figures and phrasing."""
 
@@ -150,6 +173,7 @@ class Recipe(Record):
     seed: int = 0
     stages: tuple[str, ...] = STAGES
     policy: PolicyRecipe = PolicyRecipe()
+    engine: EngineRecipe = EngineRecipe()
     tasks: TasksRecipe = TasksRecipe()
     expert: ExpertRecipe = ExpertRecipe()
     sft: SftRecipe = SftRecipe()
@@ -164,9 +188,20 @@ class Recipe(Record):
             raise ValueError(f"no stage {unknown[0]!r}; stages are {', '.join(STAGES)}")
         return self
 
+    @model_validator(mode="after")
+    def _hosted_only_evaluates(self) -> "Recipe":
+        if self.engine.kind != "openai":
+            return self
+        if "rl" in self.stages:
+            raise ValueError("engine 'openai' is hosted and takes no weights: take 'rl' out of stages, or use another")
+        if "evaluate" in self.stages and self.evaluation.policies != ("base",):
+            raise ValueError("engine 'openai' is hosted: evaluation.policies can only be ['base'], the model itself")
+        return self
+
     def identity(self) -> str:
         """Digest of everything that changes results."""
-        return self.model_copy(update={"options": Options()}).digest()
+        engine = self.engine.model_copy(update={"urls": ()})
+        return self.model_copy(update={"options": Options(), "engine": engine}).digest()
 
 
 def load_recipe(path: Path, overrides: tuple[str, ...] = ()) -> Recipe:

@@ -1,8 +1,9 @@
 """One job over many episodes outside a recipe: a policy, or a script, on the tasks of a release or a directory."""
 
 from collections.abc import Sequence
+from contextlib import AsyncExitStack, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from journeyman.admission.release import MARKER, open_release
 from journeyman.engines.scripted import ScriptedEngine
@@ -11,9 +12,10 @@ from journeyman.episodes.run_one import ReadyTask
 from journeyman.errors import UserError
 from journeyman.pipeline.admitting import package_dirs
 from journeyman.pipeline.attempts import counted, runner, seed_of
+from journeyman.pipeline.engines import policy_engine
 from journeyman.pipeline.plans import PlanBook
 from journeyman.pipeline.state import SHIPPED_POLICY, TASK_SOURCES, Run
-from journeyman.pipeline.workplace import embedded_engine, open_workplace, ready_task
+from journeyman.pipeline.workplace import open_workplace, ready_task
 from journeyman.records.episode import EpisodeSpec, Sampling
 from journeyman.records.task import Plan
 from journeyman.store.atomic import append_line, read_lines
@@ -84,14 +86,14 @@ async def rollout(run: Run, wish: Wish) -> list[Finished]:
             specs.append((spec, ready))
     run.progress.stage("rollout", f"{len(specs)} episodes of {wish.label}")
     scripted = wish.policy in SCRIPTS
-    engine: Any = ScriptedEngine(book.answer) if scripted else embedded_engine(run.recipe, weights)
     lock = hold(run.job.ledger / "lock")
-    try:
+    async with AsyncExitStack() as stack:
+        stack.callback(lock.close)
         source = str(wish.tasks.resolve()).encode()
         if source not in read_lines(run.job.ledger / TASK_SOURCES):
             append_line(run.job.ledger / TASK_SOURCES, source)
-        async with open_workplace(run.job, engine, weights, sandbox=run.recipe.options.sandbox) as opened:
-            return await runner(run, opened.place).all(specs, counted(run, len(specs)))
-    finally:
-        lock.close()
-        await engine.close()
+        script = nullcontext(ScriptedEngine(book.answer))
+        engine = await stack.enter_async_context(script if scripted else policy_engine(run.recipe, weights, weights))
+        place = open_workplace(run.job, engine, weights, sandbox=run.recipe.options.sandbox)
+        opened = await stack.enter_async_context(place)
+        return await runner(run, opened.place).all(specs, counted(run, len(specs)))

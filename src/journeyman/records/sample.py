@@ -14,6 +14,7 @@ class SegmentRef(Record):
     seal_digest: str
     run: int
     segment: int
+    ids_sha256: str = ""  # of the segment's ids, from its certificate; "": there is none, and nothing vouches for them
 
 
 class Sample(Record):

@@ -58,6 +58,7 @@ class Turn(Record):
     body_crc32: int = 0  # of the request: what a retry under this id has to repeat
     experts: Span | None = None  # rows of the experts' file; None: the engine routes nothing, or said nothing
     experts_from: int = 0  # position in the segment of the first of those rows
+    crc32: tuple[int, int, int] | None = None  # of its bytes in the three arrays; None: recorded before this was kept
 
 
 class Segment(Record):
@@ -83,3 +84,4 @@ class AgentRun(Record):
     parent: int | None = None
     fork_turn: str | None = None
     handoff_event: str | None = None
+    aside: str = ""  # what its client asked beside the work, such as a title; no row is made of it. "": it is the work

@@ -38,6 +38,8 @@ def parse_config(values: dict[str, Any], kind: type[C]) -> C:
             near = get_close_matches(str(first["loc"][-1]), _keys(kind), n=1)
             hint = f"did you mean {near[0]!r}?" if near else "remove it"
             raise UserError(f"unknown key {where!r}: {hint}") from None
+        if first["type"] == "value_error":  # said by the record itself, in words of its own
+            raise UserError(f"{where}: {first['ctx']['error']}" if where else str(first["ctx"]["error"])) from None
         raise UserError(f"{where} = {first.get('input')!r}: {first['msg']}") from None
 
 

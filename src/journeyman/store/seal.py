@@ -13,7 +13,11 @@ from journeyman.store.layout import SEAL_NAME
 
 
 class SealBroken(JourneymanError):
-    """A sealed directory is not what was sealed; the message names the first file that differs."""
+    """A sealed directory is not what was sealed; the message names the first file that differs, as does `path`."""
+
+    def __init__(self, message: str, path: Path | None = None) -> None:
+        super().__init__(message)
+        self.path = path  # None: no file of its own differs
 
 
 def _files(directory: Path) -> Iterator[str]:
@@ -66,7 +70,8 @@ def verify_seal(directory: Path) -> Seal:
         if path not in present:
             raise SealBroken(f"{directory / path} is missing from the sealed directory, and {SEAL_NAME} has it")
         if _sha256(directory / path) != digest:
-            raise SealBroken(f"{directory / path} changed after sealing: it is not what {SEAL_NAME} says")
+            text = f"{directory / path} changed after sealing: it is not what {SEAL_NAME} says"
+            raise SealBroken(text, directory / path)
     if extra := sorted(present - set(record.files)):
         raise SealBroken(f"{directory / extra[0]} was added after sealing: {SEAL_NAME} has it not")
     return record

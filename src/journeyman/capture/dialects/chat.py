@@ -18,7 +18,7 @@ from journeyman.capture.dialects.parameters import (
     structure_of,
     text_of,
 )
-from journeyman.capture.dialects.wire import calls_tools, event, ours
+from journeyman.capture.dialects.wire import calls_tools, event, ours, unshown
 from journeyman.engines.base import EngineIdentity
 from journeyman.records.episode import Sampling
 from journeyman.tokens.base import Message
@@ -186,11 +186,7 @@ class ChatEvents:
     def ending(self, reply: Reply) -> bytes:
         """The rest of reasoning and prose, the calls, the finish reason, usage where asked for, [DONE]."""
         message = reply.turn.message
-        events: list[bytes] = []
-        if rest := message.get("reasoning", "")[self._reasoned :]:
-            events.append(self.reasoning(rest))
-        if rest := message.get("content", "")[self._said :]:
-            events.append(self.prose(rest))
+        events = unshown(self, message, self._reasoned, self._said)
         for i, call in enumerate(message.get("tool_calls", ())):
             events.append(self._event({"tool_calls": [{"index": i, **_wire_call(call)}]}))
         events.append(self._event({}, _finish(reply), {"x_journeyman": ours(reply)}))

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from journeyman.capture.dialects.base import CallRequest, Reply
-from journeyman.capture.dialects.wire import call_name, calls_tools, event, ours, reasoning_tokens
+from journeyman.capture.dialects.wire import call_name, calls_tools, event, ours, reasoning_tokens, unshown
 
 MALFORMED = "__malformed_call__"  # the input of a call that is not JSON: its raw text under this key
 _KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large"}
@@ -69,11 +69,7 @@ class MessagesEvents:
     def ending(self, reply: Reply) -> bytes:
         """What was not shown yet, each call, why it stopped, usage, the end."""
         message = reply.turn.message
-        events: list[bytes] = []
-        if rest := message.get("reasoning", "")[self._reasoned :]:
-            events.append(self.reasoning(rest))
-        if rest := message.get("content", "")[self._said :]:
-            events.append(self.prose(rest))
+        events = unshown(self, message, self._reasoned, self._said)
         events.append(self._end())
         for call in message.get("tool_calls", ()):
             block = _tool_use(call)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from journeyman.capture.dialects.base import CallRequest, Reply
-from journeyman.capture.dialects.wire import call_name, event, ours, reasoning_tokens
+from journeyman.capture.dialects.wire import call_name, event, ours, reasoning_tokens, unshown
 
 Item = dict[str, Any]
 RESPONSE = "resp_"  # an id is this and the turn's
@@ -61,11 +61,7 @@ class ResponsesEvents:
     def ending(self, reply: Reply) -> bytes:
         """What was not shown yet, each call, and the finished response."""
         message = reply.turn.message
-        events: list[bytes] = []
-        if self._asked.reasoning and (rest := message.get("reasoning", "")[len(self._reasoning) :]):
-            events.append(self.reasoning(rest))
-        if rest := message.get("content", "")[len(self._prose) :]:
-            events.append(self.prose(rest))
+        events = unshown(self, message, len(self._reasoning) if self._asked.reasoning else None, len(self._prose))
         body = response_body(self._asked, reply, self._model)
         events += [self._close_reasoning(), self._close_message(body)]
         events += [self._call(item) for item in body["output"] if item["type"] == "function_call"]

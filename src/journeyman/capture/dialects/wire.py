@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from journeyman.capture.dialects.base import Reply
+from journeyman.capture.dialects.base import Events, Reply
+from journeyman.tokens.base import Message
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
@@ -12,6 +13,19 @@ def event(body: dict[str, Any], name: str = "") -> bytes:
     """One server-sent event. `name`: its event field, where the dialect has one."""
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {_ENCODER.encode(body)}\n\n".encode()
+
+
+def unshown(events: Events, message: Message, reasoned: int | None, said: int) -> list[bytes]:
+    """A stream's events for what of a finished turn it has not shown yet: reasoning from a character on, then prose.
+
+    `reasoned`: None where the client is not shown the reasoning.
+    """
+    told: list[bytes] = []
+    if reasoned is not None and (rest := message.get("reasoning", "")[reasoned:]):
+        told.append(events.reasoning(rest))
+    if rest := message.get("content", "")[said:]:
+        told.append(events.prose(rest))
+    return told
 
 
 def ours(reply: Reply) -> dict[str, Any]:

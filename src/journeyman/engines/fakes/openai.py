@@ -1,20 +1,27 @@
 """A fake provider of Chat Completions: it calls the first tool it is offered once, then says what the tool said."""
 
-import json
 from typing import Any
 
 from aiohttp import web
 
 from journeyman.engines.fakes.policy import FakePolicy
+from journeyman.engines.fakes.replies import whole
+
+_MODELS = ("fake-model", "some-model")
 
 
 class _Server:
     def __init__(self, policy: FakePolicy) -> None:
         self.policy = policy
 
+    async def models(self, request: web.Request) -> web.Response:
+        if not _known(request):
+            return _error(401, "Incorrect API key provided.")
+        return web.json_response({"object": "list", "data": [{"id": name, "object": "model"} for name in _MODELS]})
+
     async def complete(self, request: web.Request) -> web.Response:
         policy = self.policy
-        if request.headers.get("Authorization") != "Bearer fake-key":
+        if not _known(request):
             return _error(401, "Incorrect API key provided.")
         if policy.take_fault("busy"):
             return _error(429, "Rate limit reached.")
@@ -32,10 +39,7 @@ class _Server:
         if policy.take_fault("filtered"):
             reason = "content_filter"
         choice = {"index": 0, "message": message, "finish_reason": reason}
-        text = json.dumps({"id": "c", "object": "chat.completion", "model": body["model"], "choices": [choice]})
-        if policy.take_fault("truncated_body"):
-            text = text[:40]
-        return web.Response(text=text, content_type="application/json")
+        return whole({"id": "c", "object": "chat.completion", "model": body["model"], "choices": [choice]}, policy)
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
         last = body["messages"][-1]
@@ -46,12 +50,17 @@ class _Server:
         return {"role": "assistant", "content": f"It says: {last['content']}", "reasoning_content": "I know."}
 
 
+def _known(request: web.Request) -> bool:
+    return request.headers.get("Authorization") == "Bearer fake-key"
+
+
 def _error(status: int, message: str) -> web.Response:
     return web.json_response({"error": {"message": message, "type": "fake", "code": None}}, status=status)
 
 
 def application(policy: FakePolicy) -> web.Application:
-    """The one route of a provider that the client uses."""
+    """The routes of a provider that the client uses."""
     app = web.Application(client_max_size=1 << 26)
-    app.add_routes([web.post("/v1/chat/completions", _Server(policy).complete)])
+    server = _Server(policy)
+    app.add_routes([web.get("/v1/models", server.models), web.post("/v1/chat/completions", server.complete)])
     return app

@@ -39,6 +39,7 @@ class FakePolicy:
     vocabulary: int = 50_000
     first: int = 1000
     tokens: int = 64
+    spread: int = 0  # by how many fewer tokens a call may end, by its seed
     seconds: float = 0.0  # 0: at once
     chunk: int = 8  # tokens between two looks at the clock, the pause and the aborts
     layers: int = 3
@@ -46,6 +47,7 @@ class FakePolicy:
     top_k: int = 4
     version: str = "default"
     context: int = 262_144
+    tokenizer: str = ""  # path of a tokenizer.json; "": the server has none
     deltas: int = 0  # SGLang's --incremental-streaming-output: 1 streams what is new only
     logprobs_mode: str = "raw_logprobs"  # vLLM's --logprobs-mode
     calls: int = 0
@@ -89,7 +91,8 @@ class FakePolicy:
         self.calls += 1
         self.prompt_tokens += len(prompt)
         draw = random.Random(f"{seed}/{len(prompt)}")
-        ids = draw.choices(range(self.first, self.vocabulary), k=self.tokens)
+        count = self.tokens - (draw.randrange(self.spread + 1) if self.spread else 0)
+        ids = draw.choices(range(self.first, self.vocabulary), k=count)
         if stop:
             ids[-1] = stop[0]
         cut = ids[:max_tokens]

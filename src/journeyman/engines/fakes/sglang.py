@@ -14,6 +14,8 @@ from typing import Any
 from aiohttp import web
 
 from journeyman.engines.fakes.policy import Call, FakePolicy, spans
+from journeyman.engines.fakes.replies import streamed, whole
+from journeyman.engines.fakes.tokenize import tokenize_route
 
 _FINISH: dict[str, dict[str, Any]] = {
     "stop": {"type": "stop"},
@@ -48,24 +50,19 @@ class _Server:
         )
         if not body.get("stream"):
             call = [call async for call in calls][-1]
-            return _reply(self.spoiled(self.result(body, call)), policy)
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        response.enable_chunked_encoding()
-        await response.prepare(request)
+            return whole(self.spoiled(self.result(body, call)), policy)
         sent = 0
-        async for call in calls:
-            if policy.take_fault("truncated_stream"):
-                assert request.transport is not None
-                request.transport.abort()
-                return response
+
+        def event(call: Call) -> dict[str, Any]:
+            nonlocal sent
             result = self.spoiled(self.result(body, call))
             if policy.deltas:
                 result["output_ids"] = result["output_ids"][sent:]
                 result["meta_info"]["output_token_logprobs"] = result["meta_info"]["output_token_logprobs"][sent:]
                 sent = len(call.tokens)
-            await response.write(b"data: " + json.dumps(result).encode() + b"\n\n")
-        await response.write(b"data: [DONE]\n\n")
-        return response
+            return result
+
+        return await streamed(request, policy, calls, event)
 
     def result(self, body: dict[str, Any], call: Call) -> dict[str, Any]:
         tokens = call.tokens
@@ -172,13 +169,6 @@ def _error(status: int, message: str) -> web.Response:
     return web.json_response({"error": {"message": message}}, status=status)
 
 
-def _reply(result: dict[str, Any], policy: FakePolicy) -> web.Response:
-    text = json.dumps(result)
-    if policy.take_fault("truncated_body"):
-        text = text[: len(text) // 2]
-    return web.Response(text=text, content_type="application/json")
-
-
 def application(policy: FakePolicy) -> web.Application:
     """The routes of SGLang that the client uses."""
     server = _Server(policy)
@@ -194,6 +184,7 @@ def application(policy: FakePolicy) -> web.Application:
             web.post("/unload_lora_adapter", server.unload_adapter),
             web.get("/model_info", server.model_info),
             web.get("/server_info", server.server_info),
+            tokenize_route(policy),
         ]
     )
     return app

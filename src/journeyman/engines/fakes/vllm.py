@@ -14,6 +14,8 @@ import numpy as np
 from aiohttp import web
 
 from journeyman.engines.fakes.policy import Call, FakePolicy, spans
+from journeyman.engines.fakes.replies import streamed, whole
+from journeyman.engines.fakes.tokenize import tokenize_route
 
 _MODEL = "fake-model"
 
@@ -42,28 +44,21 @@ class _Server:
         if not body.get("stream"):
             call = [call async for call in calls][-1]
             return self._whole(body, call, rid)
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        response.enable_chunked_encoding()
-        await response.prepare(request)
         sent = 0
-        async for call in calls:
-            if policy.take_fault("truncated_stream"):
-                assert request.transport is not None
-                request.transport.abort()
-                return response
+
+        def event(call: Call) -> dict[str, Any]:
+            nonlocal sent
             chunk = {"request_id": rid, "choices": [self.choice(body, call, sent)]}
             sent = len(call.tokens)
-            await response.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
-        await response.write(b"data: [DONE]\n\n")
-        return response
+            return chunk
+
+        return await streamed(request, policy, calls, event)
 
     def _whole(self, body: dict[str, Any], call: Call, rid: str) -> web.Response:
         choice = self.choice(body, call, 0)
         usage = {"prompt_tokens": len(call.prompt), "completion_tokens": len(call.tokens)}
-        text = json.dumps({"request_id": rid, "created": 0, "model": _MODEL, "usage": usage, "choices": [choice]})
-        if self.policy.take_fault("truncated_body"):
-            text = text[: len(text) // 2]
-        return web.Response(text=text, content_type="application/json")
+        reply = {"request_id": rid, "created": 0, "model": _MODEL, "usage": usage, "choices": [choice]}
+        return whole(reply, self.policy)
 
     def choice(self, body: dict[str, Any], call: Call, sent: int) -> dict[str, Any]:
         policy, tokens = self.policy, call.tokens[sent:]
@@ -195,6 +190,7 @@ def application(policy: FakePolicy) -> web.Application:
             web.get("/v1/models", server.models),
             web.get("/server_info", server.info),
             web.get("/weight_info", server.weights),
+            tokenize_route(policy),
         ]
     )
     return app

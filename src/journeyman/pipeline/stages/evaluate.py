@@ -6,8 +6,9 @@ from typing import Any
 
 from journeyman.episodes.run_one import ReadyTask
 from journeyman.pipeline.attempts import counted, mean_reward, runner, seed_of, tasks_of
+from journeyman.pipeline.engines import policy_engine
 from journeyman.pipeline.state import Run
-from journeyman.pipeline.workplace import embedded_engine, open_workplace
+from journeyman.pipeline.workplace import open_workplace
 from journeyman.records.episode import EpisodeSpec, Sampling
 
 
@@ -54,7 +55,7 @@ async def evaluate(run: Run) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     episodes, cpu = 0, 0.0
     first = next(iter(policies.values()))
-    async with embedded_engine(run.recipe, first) as engine:
+    async with policy_engine(run.recipe, first, run.base_policy()) as engine:
         for version, (name, weights) in enumerate(policies.items()):
             if version:
                 await engine.load_weights(weights, version)

@@ -15,9 +15,10 @@ from journeyman.datasets.rl import RlConfig, build_rl
 from journeyman.engines.base import Engine
 from journeyman.pipeline.actors import Actors, ScoredGroup, group_name
 from journeyman.pipeline.attempts import as_attempts, runner, tasks_of
+from journeyman.pipeline.engines import policy_engine
 from journeyman.pipeline.process import TrainingFailed, TrainingProcess
 from journeyman.pipeline.state import Run
-from journeyman.pipeline.workplace import embedded_engine, open_workplace
+from journeyman.pipeline.workplace import open_workplace
 from journeyman.records.base import canonical_json
 from journeyman.records.sample import Update
 from journeyman.store.atomic import append_line, read_lines, write_atomic
@@ -182,7 +183,7 @@ async def train(run: Run) -> dict[str, Any]:
     try:
         ready = await learner.next()
         step, version, weights = int(ready["step"]) + 1, int(ready["version"]), Path(ready["weights"])
-        async with embedded_engine(run.recipe, weights, version) as engine:
+        async with policy_engine(run.recipe, weights, run.base_policy(), version) as engine:
             async with open_workplace(run.job, engine, weights, sandbox=options.sandbox) as opened:
                 before = opened.outside_cpu_seconds()
                 buffer = _buffer(run)
