@@ -53,6 +53,10 @@ def types(live: bool) -> None:
 @click.option("--validation", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--heldout", type=click.IntRange(0), default=4, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True, help="First world seed.")
+@click.option(
+    "--from", "folder", type=click.Path(path_type=Path), help="Your own documents: --count tasks that join them."
+)
+@click.option("--licence", default="", help="With --from: the terms of documents that no LICENSE file is beside.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Directory for the packages.")
 def make(
     names: tuple[str, ...],
@@ -63,6 +67,8 @@ def make(
     validation: int,
     heldout: int,
     seed: int,
+    folder: Path | None,
+    licence: str,
     out: Path,
 ) -> None:
     """Write task packages (Harbor directories). The same options give the same bytes.
@@ -70,7 +76,11 @@ def make(
     \b
     Example:
       journeyman tasks make --type finance.board_forecast --size standard --train 2 --out build/tasks
+      journeyman tasks make --from ~/documents --licence "ours" --count 4 --out build/mine
     """
+    if folder is not None:
+        _make_from(folder, licence, count or train, seed, out)
+        return
     from journeyman.pipeline.recipe import TasksRecipe
     from journeyman.pipeline.stages.making import make_one, wanted
     from journeyman.worlds.registry import ENVIRONMENT_TYPES
@@ -88,6 +98,18 @@ def make(
         for number, want in enumerate(wants):
             make_one(want, out)
             display.step(number + 1, len(wants), want.slug)
+    next_step(f"journeyman tasks admit {out} --release build/release")
+
+
+def _make_from(folder: Path, licence: str, count: int, seed: int, out: Path) -> None:
+    from journeyman.pipeline.from_documents import make_from
+    from journeyman.synthesis.environment_first.from_documents import Wish
+
+    made = make_from(folder, out, Wish(count, seed), licence)
+    rows = [[s.path, s.kind, str(s.tables), s.as_of or "-", s.licence] for s in made.catalogue.sources]
+    rows += [[d.path, "dropped", "", "", d.reason] for d in made.catalogue.dropped]
+    table("documents", ["path", "kind", "tables", "as of", "licence, or why not"], rows)
+    console.print(f"{len(made.directories)} tasks in {out}", markup=False)
     next_step(f"journeyman tasks admit {out} --release build/release")
 
 

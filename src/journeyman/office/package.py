@@ -1,5 +1,6 @@
 """An OOXML package opened for reading only: bounded sizes, no DTDs, nothing outside the package is ever fetched."""
 
+import csv
 import io
 import posixpath
 import zipfile
@@ -30,6 +31,7 @@ class Unreadable(ValueError):
 DAMAGE = (
     Unreadable, zipfile.BadZipFile, zlib.error, ElementTree.ParseError, ValueError, KeyError, IndexError, TypeError,
     AttributeError, AssertionError, EOFError, OverflowError, RecursionError, NotImplementedError, OSError, LookupError,
+    csv.Error,
 )  # fmt: skip
 
 

@@ -38,7 +38,10 @@ def read_csv(path: str, data: bytes) -> Rendered:
     raw, warnings = decode(data)
     head = raw[:4000]
     delimiter = max("\t;,|", key=lambda mark: (head.count(mark), mark == ","))
-    rows = tuple(tuple(cell.strip() for cell in row) for row in csv.reader(io.StringIO(raw), delimiter=delimiter))
+    rows = tuple(
+        tuple(cell.strip() for cell in row)
+        for row in csv.reader(io.StringIO(raw.replace("\r", "\n")), delimiter=delimiter)
+    )
     width = {len(row) for row in rows if row}
     if len(width) > 1:
         warnings = (*warnings, f"rows have {min(width)} to {max(width)} columns")

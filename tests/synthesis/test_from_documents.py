@@ -1,0 +1,132 @@
+"""Tasks over given documents: catalogued or dropped with a reason, joined by several operations, then admitted."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from docx import Document
+
+from journeyman.admission.decide import admit_all
+from journeyman.errors import UserError
+from journeyman.pipeline.from_documents import make_from
+from journeyman.synthesis.catalogue import Catalogue, catalogue
+from journeyman.synthesis.environment_first.from_documents import Wish, drafts
+from journeyman.tasks.package import load_task, read_package
+from tests.admission.executing import InProcess
+
+SALES = "Region,Revenue,Staff\nNorth,1200.50,14\nSouth,980,11\nEast,1410,17\nWest,760.25,9\nIslands,88,2\n"
+COSTS = "Region;Cost;Year\nSouth;700;2024\nNorth;1100;2025\nEast;905.5;2023\nWest;802;2022\nAbroad;410;2021\n"
+STOCK = "Article,Pieces\nBolt,400\nNut,390\nScrew,1200\nWasher,77\nHinge,15\n"
+
+
+def _docx() -> bytes:
+    document = Document()
+    document.add_paragraph("Budget by region for the coming year, as the board saw it in its March meeting.")
+    table = document.add_table(rows=0, cols=2)
+    for row in (("Region", "Budget"), ("North", "1,300"), ("South", "900"), ("East", "1,000"), ("West", "750")):
+        for cell, text in zip(table.add_row().cells, row, strict=True):
+            cell.text = text
+    made = io.BytesIO()
+    document.save(made)
+    return made.getvalue()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "documents"
+    root.mkdir()
+    texts = {"sales_2025-02-01.csv": SALES, "costs.csv": COSTS, "stock.csv": STOCK, "copy.csv": SALES.replace("N", "n")}
+    for name, text in texts.items():
+        (root / name).write_text(text)
+    (root / "budget.docx").write_bytes(_docx())
+    (root / "broken.xlsx").write_bytes(b"PK nothing")
+    (root / "picture.png").write_bytes(b"\x89PNG")
+    (root / "LICENSE").write_text("MIT License\n\nPermission is hereby granted.\n")
+    return root
+
+
+def test_every_file_is_a_source_or_dropped_with_a_reason(folder: Path) -> None:
+    found = catalogue(folder)
+    assert [s.path for s in found.sources] == ["budget.docx", "copy.csv", "costs.csv", "stock.csv"]
+    dropped = {d.path: d.reason for d in found.dropped}
+    assert dropped["sales_2025-02-01.csv"] == "says what copy.csv says"
+    assert dropped["broken.xlsx"].startswith("unreadable as xlsx")
+    assert dropped["picture.png"] == "cannot be read as png"
+    assert {s.licence for s in found.sources} == {"MIT License"}
+    (folder / "copy.csv").unlink()
+    by_path = {s.path: s for s in catalogue(folder).sources}
+    assert by_path["sales_2025-02-01.csv"].as_of == "2025-02-01"
+    assert by_path["sales_2025-02-01.csv"].tables == 1
+
+
+def test_without_terms_nothing_is_used(folder: Path) -> None:
+    (folder / "LICENSE").unlink()
+    found = catalogue(folder)
+    assert found.sources == ()
+    assert any("no licence" in d.reason for d in found.dropped)
+    assert {s.licence for s in catalogue(folder, "ours").sources} == {"ours"}
+
+
+async def test_tasks_join_two_documents_and_are_admitted(folder: Path, tmp_path: Path) -> None:
+    made = make_from(folder, tmp_path / "tasks", Wish(5, seed=3))
+    for directory in made.directories:
+        draft = read_package(directory)
+        rests_on = {path for c in draft.rubric.criteria for path in c.evidence}
+        assert len(rests_on) >= 2
+        assert {f.provenance for f in draft.files.values()} == {"user"}
+        assert len(draft.metadata.lineage["structure"]) == 64
+    admissions = await admit_all(made.directories, InProcess(tmp_path / "runs"))
+    assert all(a.admitted for a in admissions), [a.gates[-1].reason for a in admissions if not a.admitted]
+    assert len({load_task(d).instruction for d in made.directories}) == 5
+    assert {load_task(d).metadata.axes["join"] for d in made.directories} == {"names"}
+
+
+async def test_documents_that_share_no_names_are_joined_by_extremes_and_totals(folder: Path, tmp_path: Path) -> None:
+    for name in ("copy.csv", "costs.csv", "budget.docx"):
+        (folder / name).unlink()
+    made = make_from(folder, tmp_path / "tasks", Wish(2, seed=3))
+    assert {load_task(d).metadata.axes["join"] for d in made.directories} == {"extremes"}
+    admissions = await admit_all(made.directories, InProcess(tmp_path / "runs"))
+    assert all(a.admitted for a in admissions), [a.gates[-1].reason for a in admissions if not a.admitted]
+
+
+def _answers(folder: Path) -> Callable[[str], str]:
+    found = catalogue(folder)
+    documents = {s.path: (folder / s.path).read_bytes() for s in found.sources}
+    draft = next(iter(drafts(found, documents, Wish(1, seed=1))))
+    write = next(call for step in draft.reference.steps for call in step.calls if call.tool == "write")
+    fields = dict(line.split(": ", 1) for line in str(write.arguments["content"]).splitlines())
+    return lambda key: fields[key]
+
+
+def test_the_answer_is_what_the_documents_say(tmp_path: Path) -> None:
+    root = tmp_path / "two"
+    root.mkdir()
+    (root / "sales.csv").write_text("Region,Revenue\nNorth,1200.50\nSouth,980\nEast,1410\nWest,760.25\nIslands,88\n")
+    (root / "costs.csv").write_text("Region,Cost\nSouth,700\nNorth,1100\nEast,905.5\nWest,802\nAbroad,4100\n")
+    (root / "LICENSE").write_text("MIT")
+    said = _answers(root)
+    name, first, second = said("name"), float(said("first")), float(said("second"))
+    assert (name, first, second) in {("East", 905.5, 1410), ("North", 1100, 1200.5), ("South", 700, 980)} | {
+        ("East", 1410, 905.5), ("West", 760.25, 802), ("West", 802, 760.25),
+    }  # fmt: skip
+    assert float(said("difference")) == pytest.approx(first - second)
+
+
+def test_the_same_folder_and_seed_give_the_same_drafts_anywhere(folder: Path, tmp_path: Path) -> None:
+    first = make_from(folder, tmp_path / "a", Wish(3, seed=1))
+    second = make_from(folder.rename(tmp_path / "moved"), tmp_path / "b", Wish(3, seed=1))
+    digests = [[load_task(d).content_digest for d in made.directories] for made in (first, second)]
+    assert digests[0] == digests[1]
+    assert first.catalogue == second.catalogue
+
+
+def test_documents_that_allow_too_little_are_refused_in_one_line(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"4 usable documents allow \d+ comparisons of two tables, not 5000"):
+        make_from(folder, tmp_path / "a", Wish(5000, seed=1))
+    with pytest.raises(UserError, match="0 usable documents allow 0 comparisons"):
+        list(drafts(Catalogue(sources=(), dropped=()), {}, Wish(1, 1)))
+    with pytest.raises(UserError, match="no such folder"):
+        catalogue(tmp_path / "nowhere")
+    assert not (tmp_path / "a").exists()
