@@ -164,9 +164,8 @@ AREAS = (
             "finance.distribution_waterfall",
             "Distribution among partners",
             "",
-            "schedule statement memo",
-            "exception supersession lookalike",
-            "scheme: deal whole hybrid; hurdle: six seven eight; catchup: full half none",
+            "schedule letter report",
+            "supersession exception lookalike",
         ),
         entry(
             "finance.capital_call",

@@ -113,6 +113,11 @@ def put_papers(drive: Drive, e: Exposure, treasurer: str, controller: str) -> No
         by=controller,
         dated=e.approved_on,
     )
+    _put_deals(drive, e, treasurer, controller)
+
+
+def _put_deals(drive: Drive, e: Exposure, treasurer: str, controller: str) -> None:
+    today = drive.today
     deals = (
         ("Forwards", e.foreign, e.forwards),
         ("Options", e.foreign, e.options),
