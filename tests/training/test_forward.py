@@ -9,10 +9,20 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
-from transformers import Qwen3Config, Qwen3ForCausalLM, Qwen3MoeConfig, Qwen3MoeForCausalLM
+from transformers import (
+    MistralConfig,
+    MistralForCausalLM,
+    Qwen3_5ForCausalLM,
+    Qwen3_5TextConfig,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+    Qwen3MoeConfig,
+    Qwen3MoeForCausalLM,
+)
 
 from journeyman.errors import UserError
 from journeyman.training.config import ForwardConfig, ModelConfig
+from journeyman.training.exactness import packing_gap, packs_exactly, window_of
 from journeyman.training.forward import make_forward, plan
 from journeyman.training.policy import load_policy
 from journeyman.training.prefix import TrainRow, common_length, forest
@@ -127,13 +137,53 @@ def test_log_probs_are_those_of_the_sampling_temperature() -> None:
     np.testing.assert_allclose(found[0], expected.numpy(), atol=1e-5)
 
 
-def test_a_forward_that_would_be_inexact_is_refused() -> None:
-    model = tiny_llama()
-    model.config.model_type = "qwen3_5_moe"
-    with pytest.raises(UserError, match="rows"):
+def hybrid() -> nn.Module:
+    """Gated-delta layers between attention layers: a state that runs on past the end of a row."""
+    torch.manual_seed(0)
+    config = Qwen3_5TextConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        linear_num_key_heads=2,
+        linear_num_value_heads=2,
+        linear_key_head_dim=8,
+        linear_value_head_dim=8,
+        initializer_range=0.2,
+    )
+    return Qwen3_5ForCausalLM(config).float()
+
+
+def test_a_hybrid_is_not_packed_and_is_exact_row_by_row() -> None:
+    model, rows = hybrid(), rows_like(4, count=2)
+    assert packing_gap(model) > 1e-3
+    with pytest.raises(UserError, match=r'cannot be packed exactly.*"rows"'):
         make_forward(model, ForwardConfig(kind="packed"))
+    found, _ = score(model, rows, "auto")
+    alone, _ = score(model, rows, "rows", 10)
+    for a, b in zip(found, alone, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_attention_only_models_pack_and_the_probe_is_asked_once() -> None:
+    model = tiny_llama()
+    assert packs_exactly(model)
+    assert packing_gap(model) == packing_gap(model)
     with pytest.raises(UserError, match="lean"):
-        make_forward(model, ForwardConfig(kind="lean"))
+        make_forward(hybrid(), ForwardConfig(kind="lean"))
+
+
+def test_rows_longer_than_a_sliding_window_are_not_packed() -> None:
+    torch.manual_seed(0)
+    shape = {"vocab_size": VOCABULARY, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "initializer_range": 0.2}
+    model = MistralForCausalLM(MistralConfig(**shape, **heads, sliding_window=20)).float()
+    assert window_of(model) == 20
+    rows = rows_like(5)
+    assert_same(score(model, rows, "packed"), score(model, rows, "rows", 10))
 
 
 short_rows = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=8)

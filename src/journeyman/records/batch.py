@@ -17,6 +17,8 @@ class Member(Record):
     turns: int = 0  # model calls over all segments
     sampled_tokens: int = 0  # over all segments, policy-written summaries included
     invalid_calls: int = 0  # malformed calls and unknown tools only
+    tool_calls: int = 0  # over all turns
+    calling_turns: int = 0  # turns with at least one call
     rows: tuple[int, ...] = ()  # indexes into samples.jsonl: its segments in order
 
     @model_validator(mode="after")

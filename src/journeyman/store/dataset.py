@@ -1,7 +1,8 @@
 """Datasets on disk: create-only, typed arrays, marker last. What training reads is exactly what datasets wrote.
 
 tokens.i32 | mask.u8 | logprobs.f32 | versions.i32 (equal lengths), samples.jsonl, groups.jsonl, packs.jsonl,
-manifest.json, DATASET.json (sha256 of every file; without it there is no dataset).
+manifest.json, DATASET.json (sha256 of every file; without it there is no dataset). Where rows carry routed experts:
+experts.LAYERSxTOPK.u16, one row for every id but a segment's last, 65535 where none was recorded.
 """
 
 import shutil
@@ -21,6 +22,7 @@ from journeyman.records.sample import Sample
 from journeyman.store.atomic import read_lines, write_atomic
 
 MARKER = "DATASET.json"
+UNROUTED = 65_535  # in the experts' file: nothing was recorded at this position
 _ARRAYS = (("tokens.i32", "<i4"), ("mask.u8", "u1"), ("logprobs.f32", "<f4"), ("versions.i32", "<i4"))
 
 
@@ -40,8 +42,12 @@ def write_dataset(
     rows: Sequence[RowTokens],
     groups: Sequence[Group] = (),
     packs: Sequence[Pack] = (),
+    routes: Sequence[npt.NDArray[Any] | None] = (),
 ) -> None:
-    """Write a dataset, marker last. Raises UserError where a finished one is there; an unfinished one is replaced."""
+    """Write a dataset, marker last. Raises UserError where a finished one is there; an unfinished one is replaced.
+
+    `routes`: per row [T - 1, layers, top_k] experts (-1: not recorded) or None; empty: no row has any.
+    """
     if (directory / MARKER).exists():
         raise UserError(f"{directory} holds a finished dataset and is create-only: choose another name")
     if directory.exists():
@@ -54,10 +60,28 @@ def write_dataset(
     for name, records in (("samples.jsonl", samples), ("groups.jsonl", groups), ("packs.jsonl", packs)):
         files[name] = b"".join(record.canonical() + b"\n" for record in records)
     files["manifest.json"] = manifest.canonical()
+    files |= _experts(rows, routes)
     for name, data in files.items():
         (directory / name).write_bytes(data)
     marker = Seal(format="journeyman-dataset-1", files={name: sha256_hex(data) for name, data in files.items()})
     write_atomic(directory / MARKER, marker.canonical())
+
+
+def _experts(rows: Sequence[RowTokens], routes: Sequence[npt.NDArray[Any] | None]) -> dict[str, bytes]:
+    """The experts' file by name; none where no row has routes. Raises UserError for rows of two shapes."""
+    shapes = {r.shape[1:] for r in routes if r is not None}
+    if not shapes:
+        return {}
+    if len(shapes) > 1:
+        raise UserError(f"routed experts of shapes {sorted(shapes)} in one dataset: build one dataset per model")
+    (layers, top_k) = shape = shapes.pop()
+    parts = []
+    for row, given in zip(rows, routes, strict=True):
+        part = np.full((len(row.ids) - 1, *shape), UNROUTED, dtype="<u2")
+        if given is not None:
+            part[: len(given)] = np.where(given < 0, UNROUTED, given)[: len(part)]
+        parts.append(part)
+    return {f"experts.{layers}x{top_k}.u16": np.concatenate(parts).tobytes()}
 
 
 class Dataset:
@@ -119,3 +143,22 @@ class Dataset:
         sample = self.samples[index]
         ids, mask, logprobs, versions = (a[sample.offset : sample.offset + sample.length] for a in self._arrays)
         return RowTokens(ids, mask, logprobs, versions)
+
+    @cached_property
+    def _routes(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]] | None:
+        """All experts and where each row's begin; None where no row has any."""
+        path = next(self.directory.glob("experts.*.u16"), None)
+        if path is None:
+            return None
+        layers, top_k = (int(n) for n in path.name.split(".")[1].split("x"))
+        starts = np.cumsum([0, *(sample.length - 1 for sample in self.samples)])
+        return np.fromfile(path, dtype="<u2").reshape(-1, layers, top_k), starts
+
+    def routes(self, index: int) -> npt.NDArray[np.int64] | None:
+        """[T - 1, layers, top_k] experts of one row, -1 where none was recorded; None where the dataset has none."""
+        if self._routes is None:
+            return None
+        held, starts = self._routes
+        found = held[starts[index] : starts[index + 1]].astype(np.int64)
+        found[found == UNROUTED] = -1
+        return found

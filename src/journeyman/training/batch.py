@@ -85,9 +85,9 @@ class RlBatch:
         )
 
 
-def train_row(tokens: RowTokens) -> TrainRow:
-    """Ids and trained positions of a dataset row."""
-    return TrainRow(tokens.ids.astype(np.int64), np.flatnonzero(tokens.mask).astype(np.int64))
+def train_row(tokens: RowTokens, routes: npt.NDArray[np.int64] | None = None) -> TrainRow:
+    """Ids, trained positions and, where recorded, routed experts of a dataset row."""
+    return TrainRow(tokens.ids.astype(np.int64), np.flatnonzero(tokens.mask).astype(np.int64), routes)
 
 
 def assemble(dataset: Dataset, credits: Sequence[GroupCredit], max_tokens: int | None = None) -> RlBatch:
@@ -103,7 +103,7 @@ def assemble(dataset: Dataset, credits: Sequence[GroupCredit], max_tokens: int |
             members += 1
             for index in member.rows:
                 tokens = dataset.row(index)
-                row = train_row(tokens)
+                row = train_row(tokens, dataset.routes(index))
                 _note_versions(batch, member.episode, tokens.versions[row.targets])
                 if not credit.kept:
                     continue

@@ -25,6 +25,7 @@ class ModelConfig(Record):
     device: Literal["cpu", "cuda"] = "cpu"
     dtype: Literal["float32", "bfloat16"] = "float32"
     lora: LoraConfig | None = None  # None: all parameters of the language model train
+    router_balance: float = 0.0  # weight of a mixture-of-experts' load-balancing loss in SFT; the text has 1e-3
 
 
 class OptimiserConfig(Record):

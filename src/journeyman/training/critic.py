@@ -18,6 +18,7 @@ from journeyman.training.forward import make_forward
 from journeyman.training.gae import Estimates, estimate, explained_variance
 from journeyman.training.optim import Optimiser
 from journeyman.training.policy import load_critic, restore, trained_state
+from journeyman.training.prefix import TrainRow
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -70,7 +71,7 @@ class Critic:
     def values(self, batch: RlBatch) -> list[FloatArray]:
         """Per row [n]: V before each trained token."""
         found: list[FloatArray] = [np.zeros(0)] * len(batch.rows)
-        session = self.forward.open(batch.rows)
+        session = self.forward.open(_unrouted(batch.rows))
         for indexes in session.micro_batches():
             values = session.values(indexes).double().cpu()
             for index, part in zip(indexes, _split(values, batch, indexes), strict=True):
@@ -103,7 +104,7 @@ class Critic:
     ) -> float:
         """Add the gradient of these rows (None: all) to the parameters'; returns their share of the batch's loss."""
         chosen = list(range(len(batch.rows))) if mine is None else list(mine)
-        session = self.forward.open([batch.rows[i] for i in chosen])
+        session = self.forward.open(_unrouted([batch.rows[i] for i in chosen]))
         total = max(batch.totals.tokens, 1)
         loss = 0.0
         for indexes in session.micro_batches():
@@ -132,6 +133,11 @@ class Critic:
         restore(self.model, state["parameters"])
         self.optimiser.load(state["optimiser"])
         self.batches = int(state["batches"])
+
+
+def _unrouted(rows: Sequence[TrainRow]) -> list[TrainRow]:
+    """The sampler's routes are the policy's: a critic chooses its own experts."""
+    return [TrainRow(row.ids, row.targets) for row in rows]
 
 
 def value_loss(values: Tensor, targets: Tensor, old: Tensor, clip: float | None) -> Tensor:

@@ -86,7 +86,10 @@ def group_figures(credits: Sequence[GroupCredit], oldest: dict[str, int], versio
         "turns": [float(m.turns) for m, _, _ in members],
         "sampled_tokens": [float(m.sampled_tokens) for m, _, _ in members],
         "invalid_calls": [float(m.invalid_calls) for m, _, _ in members],
+        "tool_calls": [float(m.tool_calls) for m, _, _ in members],
     }
+    if calling := sum(m.calling_turns for m, _, _ in members):
+        figures["parallelism"] = sum(m.tool_calls for m, _, _ in members) / calling  # calls a calling turn
     for name, values in columns.items():
         figures[name] = float(np.mean(values))
     for term in ("fade", "output", "extreme", "invalid"):

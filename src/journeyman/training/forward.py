@@ -1,8 +1,8 @@
 """Log-probs of trained tokens at the sampling temperature, in fp32, micro-batch by micro-batch, without padding.
 
-Three ways with one result: `lean` (plain Llama: shared prefixes computed once), `packed` (any attention-only causal LM:
-position ids reset, block-diagonal mask), `rows` (one row per call: exact for every architecture, also hybrids whose
-recurrent state would leak across a pack). Packed == separate is a test on each architecture we ship.
+Three ways with one result: `lean` (plain Llama: shared prefixes computed once), `packed` (position ids start again,
+block-diagonal mask; refused where the model itself shows that a neighbour changes a row), `rows` (one row per call:
+exact for every architecture, also hybrids whose recurrent state runs on across a pack).
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,11 +15,12 @@ from torch import Tensor, nn
 
 from journeyman.errors import UserError
 from journeyman.training.config import ForwardConfig
+from journeyman.training.exactness import packed_inputs, packing_gap, packs_exactly, window_of
 from journeyman.training.lean import LeanLlama, RootCache, supports
 from journeyman.training.lean_ops import TemperedLogProb
 from journeyman.training.prefix import TrainRow, common_length, forest, order
+from journeyman.training.routing_replay import RoutingReplay, routers_of
 
-ATTENTION_ONLY = {"llama", "qwen2", "qwen3", "qwen3_moe", "mistral", "gemma2", "phi3", "olmo2", "smollm3"}
 MIN_ROOT = 32  # ids; a shorter common beginning is not worth a pass of its own
 
 
@@ -29,6 +30,7 @@ class Scored:
 
     logp: Tensor  # [n] fp32, carries the gradient
     entropy: Tensor  # [n] fp32, nats, of the tempered distribution; no gradient
+    balance: Tensor | None = None  # sum over rows of ids x load-balancing loss; None: not asked for, or no router
 
 
 class Session(Protocol):
@@ -59,19 +61,25 @@ class Forward(Protocol):
         ...
 
 
-def make_forward(model: nn.Module, config: ForwardConfig, temperature: float = 1.0) -> Forward:
-    """The forward for this model. Raises UserError where the architecture cannot be computed that way exactly."""
+def make_forward(model: nn.Module, config: ForwardConfig, temperature: float = 1.0, balance: bool = False) -> Forward:
+    """The forward for this model; `balance`: also a router's load-balancing loss.
+
+    Raises UserError where the architecture cannot be computed that way exactly.
+    """
     kind = config.kind
     model_type = str(getattr(model.config, "model_type", ""))
     if kind == "auto":
-        kind = "lean" if supports(model) else "packed" if model_type in ATTENTION_ONLY else "rows"
+        kind = "lean" if supports(model) else "packed" if packs_exactly(model) else "rows"
     if kind == "lean" and not supports(model):
         raise UserError(f'forward kind "lean" computes plain Llama models, not {model_type!r}: use "packed" or "rows"')
-    if kind == "packed" and model_type not in ATTENTION_ONLY:
-        raise UserError(f'{model_type!r} is not known to pack exactly (state may leak across rows): use kind = "rows"')
+    if kind == "packed" and not packs_exactly(model):
+        raise UserError(
+            f"{model_type!r} cannot be packed exactly: a neighbour changes a row's logits by {packing_gap(model):.1e} "
+            'of the largest; use forward kind "rows"'
+        )
     if kind == "lean":
         return LeanForward(LeanLlama(model), config.micro_tokens, temperature)
-    return HfForward(model, config.micro_tokens, temperature, one_row=kind == "rows")
+    return HfForward(model, config.micro_tokens, temperature, one_row=kind == "rows", balance=balance)
 
 
 def log_probs(logits: Tensor, targets: Tensor, temperature: float, rows: Tensor | None = None) -> Scored:
@@ -181,11 +189,20 @@ def _nothing(model: nn.Module) -> Scored:
 class HfForward:
     """Scoring with a Hugging Face causal LM as it is."""
 
-    def __init__(self, model: nn.Module, micro_tokens: int, temperature: float, one_row: bool) -> None:
+    def __init__(
+        self, model: nn.Module, micro_tokens: int, temperature: float, one_row: bool, balance: bool = False
+    ) -> None:
         self.model, self.micro_tokens, self.temperature, self.one_row = model, micro_tokens, temperature, one_row
+        self.window = window_of(model)
+        routers = routers_of(model)
+        self.replay = RoutingReplay(routers, watch=balance) if routers else None
 
     def open(self, rows: Sequence[TrainRow], atoms: Sequence[Sequence[int]] | None = None) -> Session:
-        """Start a batch."""
+        """Start a batch. Raises UserError where rows carry routes and the model routes nothing."""
+        if self.replay is not None:
+            self.replay.open()
+        elif any(row.routes is not None for row in rows):
+            raise UserError("the rows carry routed experts and this model has no router: build them without routes")
         return _HfSession(self, rows, atoms)
 
 
@@ -197,16 +214,22 @@ class _HfSession:
         yield from plan(self.rows, self.atoms, self.forward.micro_tokens, 0)
 
     def score(self, indexes: Sequence[int]) -> Scored:
-        parts = [log_probs(*read, self.forward.temperature) for read in self._reads(indexes)]
-        return Scored(torch.cat([p.logp for p in parts]), torch.cat([p.entropy for p in parts]))
+        parts, balance = [], None
+        for rows in self._sequences(indexes):
+            parts.append(log_probs(*self._packed(rows), self.forward.temperature))
+            if self.forward.replay is not None and self.forward.replay.watch:
+                share = self.forward.replay.balance([len(r.ids) for r in rows])
+                balance = share if balance is None else balance + share
+        return Scored(torch.cat([p.logp for p in parts]), torch.cat([p.entropy for p in parts]), balance)
 
     def values(self, indexes: Sequence[int]) -> Tensor:
-        return torch.cat([logits[:, 0].float() for logits, _ in self._reads(indexes)])
+        return torch.cat([self._packed(rows)[0][:, 0].float() for rows in self._sequences(indexes)])
 
-    def _reads(self, indexes: Sequence[int]) -> list[tuple[Tensor, Tensor]]:
+    def _sequences(self, indexes: Sequence[int]) -> list[list[TrainRow]]:
         chosen = [self.rows[i] for i in indexes]
-        groups = [[row] for row in chosen] if self.forward.one_row else [chosen]
-        return [self._packed(rows) for rows in groups]
+        window = self.forward.window
+        alone = self.forward.one_row or (window is not None and any(len(r.ids) > window for r in chosen))
+        return [[row] for row in chosen] if alone else [chosen]
 
     def _packed(self, rows: Sequence[TrainRow]) -> tuple[Tensor, Tensor]:
         """Logits [n, outputs] and targets [n] of rows in one sequence."""
@@ -215,19 +238,29 @@ class _HfSession:
         sizes = [len(r.ids) for r in rows]
         offsets = np.cumsum([0, *sizes[:-1]])
         ids = torch.from_numpy(np.concatenate([r.ids for r in rows]))[None].to(parameter.device)
-        positions = torch.from_numpy(np.concatenate([np.arange(n) for n in sizes]))[None].to(parameter.device)
-        arguments: dict[str, Any] = {}
-        if len(rows) > 1:
-            owner = torch.repeat_interleave(torch.arange(len(rows)), torch.tensor(sizes))
-            allowed = torch.ones(len(owner), len(owner), dtype=torch.bool).tril() & (owner[:, None] == owner[None, :])
-            low = torch.finfo(parameter.dtype).min
-            mask = torch.zeros(allowed.shape, dtype=parameter.dtype).masked_fill(~allowed, low)
-            arguments["attention_mask"] = mask[None, None].to(parameter.device)
+        arguments = packed_inputs(sizes, parameter.dtype, parameter.device)
+        if self.forward.replay is not None:
+            self.forward.replay.begin(_play(rows, parameter.device))
         places = np.concatenate([o + r.targets - 1 for o, r in zip(offsets, rows, strict=True)])
         targets = np.concatenate([r.ids[r.targets] for r in rows])
         keep = torch.from_numpy(places).to(parameter.device)
-        out = model(input_ids=ids, position_ids=positions, use_cache=False, logits_to_keep=keep, **arguments)
+        out: Any = model(input_ids=ids, use_cache=False, logits_to_keep=keep, **arguments)
         return out.logits[0], torch.from_numpy(targets).to(parameter.device)
 
     def finish(self) -> None:
-        """Nothing is left."""
+        if self.forward.replay is not None:
+            self.forward.replay.close()
+
+
+def _play(rows: Sequence[TrainRow], device: torch.device) -> Tensor | None:
+    """[T, layers, top_k] experts of packed rows, -1 where none was recorded; None where no row has any."""
+    shape = next((r.routes.shape[1:] for r in rows if r.routes is not None), None)
+    if shape is None:
+        return None
+    parts = []
+    for row in rows:
+        part = np.full((len(row.ids), *shape), -1, dtype=np.int64)
+        if row.routes is not None:
+            part[: len(row.routes)] = row.routes
+        parts.append(part)
+    return torch.from_numpy(np.concatenate(parts)).to(device)

@@ -35,6 +35,7 @@ from journeyman.training.cpu import settle
 from journeyman.training.credit import GroupCredit, credit
 from journeyman.training.critic import Critic
 from journeyman.training.diagnostics import finite, group_figures
+from journeyman.training.drift import inspect
 from journeyman.training.objectives.base import make_objective
 from journeyman.training.objectives.sao import Sao
 from journeyman.training.optim import Optimiser
@@ -64,6 +65,7 @@ class Learner:
         self.version = 0
         self.consumed: set[str] = set()
         self.reply: dict[str, Any] = {}
+        self.history: list[dict[str, float]] = []  # figures of every step, to see behaviour drift
         self._resume()
 
     @property
@@ -94,6 +96,8 @@ class Learner:
             figures |= self._update(step, batch, dataset.manifest.temperature or 1.0)
             self.version += 1
         figures["seconds"] = time.perf_counter() - started
+        self.history.append(figures)
+        figures |= inspect(self.history)
         update = Update(
             step=step,
             objective=self.objective.name,
@@ -207,6 +211,8 @@ class Learner:
             lines = read_lines(self.config.ledger)
             if not lines or Update.parse(lines[-1]).step != update.step:
                 append_line(self.config.ledger, update.canonical())
+                lines.append(update.canonical())
+            self.history = [Update.parse(line).metrics for line in lines]
         for directory in self.config.weights.glob("v*"):
             if directory.name[1:].isdigit() and int(directory.name[1:]) > self.version:
                 shutil.rmtree(directory)  # published, but its step was never committed: it will be made again

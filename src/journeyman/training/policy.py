@@ -4,7 +4,9 @@ A directory holds config.json, model.safetensors, tokenizer files, chat_template
 (records.sample.Checkpoint). Without the marker there is no checkpoint; a published one never changes.
 """
 
+import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ from journeyman.training.config import ModelConfig
 
 MARKER = "CHECKPOINT.json"
 WEIGHTS = "model.safetensors"
+VISION = re.compile(r"(^|\.)(visual|vision_\w+|multi_modal_projector|mm_projector|image_newline)(\.|$)")
+"""Parameters that are held as they are: only the language model trains."""
 
 
 def load_policy(directory: Path, config: ModelConfig, seed: int = 0) -> nn.Module:
@@ -44,18 +48,21 @@ def load_critic(directory: Path, config: ModelConfig, freeze_attention: bool = F
 
 
 def _plain(directory: Path, config: ModelConfig, seed: int) -> nn.Module:
-    from transformers import AutoModelForCausalLM
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
     if not (directory / "config.json").exists():
         raise UserError(f"{directory} is not a policy directory (no config.json): give one written by train or merge")
     torch.manual_seed(seed)
-    model: nn.Module = AutoModelForCausalLM.from_pretrained(
+    sees = "vision_config" in json.loads((directory / "config.json").read_bytes())
+    model: nn.Module = (AutoModelForImageTextToText if sees else AutoModelForCausalLM).from_pretrained(
         directory, dtype=getattr(torch, config.dtype), attn_implementation="sdpa", local_files_only=True
     )
     # rows are never padded: an id that doubles as padding (often the end of turn) learns like any other
     model.get_input_embeddings().padding_idx = None  # type: ignore[operator]
     model.to(config.device)
     model.train()
+    for name, parameter in model.named_parameters() if sees else ():
+        parameter.requires_grad_(not VISION.search(name))
     return model
 
 
@@ -68,6 +75,9 @@ def _adapted(model: nn.Module, config: ModelConfig) -> nn.Module:
             r=config.lora.rank,
             lora_alpha=config.lora.alpha,
             target_modules=list(config.lora.targets),
+            exclude_modules=rf".*{VISION.pattern}.*"
+            if any(VISION.search(n) for n, _ in model.named_modules())
+            else None,
             lora_dropout=0.0,
             task_type="CAUSAL_LM",
         )

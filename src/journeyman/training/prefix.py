@@ -20,6 +20,7 @@ class TrainRow:
 
     ids: IntArray  # [T]
     targets: IntArray  # [n]
+    routes: IntArray | None = None  # [T - 1, layers, top_k] experts as sampled, -1 where not recorded; None: no replay
 
 
 @dataclass(frozen=True)

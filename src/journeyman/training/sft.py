@@ -67,7 +67,7 @@ class SftRun:
             raise UserError(f"{config.dataset} is a dataset of kind {self.dataset.manifest.kind!r}: SFT needs kind sft")
         self.model = load_policy(config.initial, config.model, config.seed)
         self.optimiser = Optimiser(self.model, config.optimiser)
-        self.forward = make_forward(self.model, config.forward)
+        self.forward = make_forward(self.model, config.forward, balance=config.model.router_balance > 0)
         self.rows = [train_row(self.dataset.row(i)) for i in range(len(self.dataset.samples))]
         self.updates = plan_updates(self.dataset, config)
         self.store = StateStore(config.state)
@@ -90,11 +90,15 @@ class SftRun:
     def _backward(self, rows: list[TrainRow]) -> float:
         self.optimiser.zero()
         totals = Totals(tokens=sum(len(row.targets) for row in rows), members=len(rows), groups=0)
+        ids = max(sum(len(row.ids) for row in rows), 1)
+        balance = self.config.model.router_balance
         session = self.forward.open(rows)
         value = 0.0
         for indexes in session.micro_batches():
             scored = session.score(indexes)
             loss = Sft().loss(_plain(scored.logp), totals).value
+            if scored.balance is not None:
+                loss = loss + balance * scored.balance / ids
             loss.backward()  # type: ignore[no-untyped-call]
             value += float(loss.detach())
         session.finish()
