@@ -36,17 +36,27 @@ def data() -> None:
 @click.option("--out", type=PATH, required=True, help="Dataset directory, create-only.")
 @click.option("--max-length", type=click.IntRange(2), default=2048, show_default=True, help="Longer rows are dropped.")
 @click.option("--min-reward", type=float, help="Leave out episodes below this reward.")
-def sft(run: Path, policy: str, out: Path, max_length: int, min_reward: float | None) -> None:
+@click.option("--sanitise", is_flag=True, help="Mask, truncate or discard what a record shows to be wrong.")
+@click.option("--subagents", is_flag=True, help="Train subagents' turns too.")
+def sft(
+    run: Path, policy: str, out: Path, max_length: int, min_reward: float | None, sanitise: bool, subagents: bool
+) -> None:
     """Rows for SFT: loss on newly produced tokens only, each exactly once.
 
     \b
     Example:
       journeyman data sft runs/quickstart --policy expert --min-reward 0.5 --out build/sft
     """
+    from journeyman.datasets.sanitise import SanitiseConfig
     from journeyman.datasets.sft import SftConfig, build_sft
     from journeyman.pipeline.selecting import attempts_of
 
-    config = SftConfig(max_length=max_length, min_reward=min_reward)
+    config = SftConfig(
+        max_length=max_length,
+        min_reward=min_reward,
+        sanitise=SanitiseConfig() if sanitise else None,
+        subagents=subagents,
+    )
     _shown(build_sft(attempts_of(run, policy), out, config), out)
     next_step(f"journeyman train sft {out} --out build/policy")
 
@@ -57,7 +67,8 @@ def sft(run: Path, policy: str, out: Path, max_length: int, min_reward: float | 
 @click.option("--out", type=PATH, required=True, help="Dataset directory, create-only.")
 @click.option("--reward", default="signed.v1", show_default=True, help="Which named reward the batch is about.")
 @click.option("--groups", type=click.IntRange(1), help="At most this many groups, in name order.")
-def rl(run: Path, policy: str, out: Path, reward: str, groups: int | None) -> None:
+@click.option("--subagents", is_flag=True, help="Train subagents' turns under the same reward.")
+def rl(run: Path, policy: str, out: Path, reward: str, groups: int | None, subagents: bool) -> None:
     """One RL batch: groups of sealed, graded, token-exact episodes; what cannot be trained is set aside by cause.
 
     \b
@@ -68,5 +79,5 @@ def rl(run: Path, policy: str, out: Path, reward: str, groups: int | None) -> No
     from journeyman.pipeline.selecting import groups_of
 
     chosen = groups_of(run, policy, reward, groups)
-    _shown(build_rl(chosen, out, RlConfig(reward_name=reward)), out)
+    _shown(build_rl(chosen, out, RlConfig(reward_name=reward, subagents=subagents)), out)
     next_step(f"journeyman train rl {out} --policy runs/quickstart/weights/sft --out build/rl")

@@ -4,6 +4,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from journeyman.errors import UserError
 from journeyman.records.outcome import Graded, Quarantined
 from journeyman.records.sample import Sample, SegmentRef
@@ -27,14 +30,16 @@ class Rows:
 
     samples: list[Sample] = field(default_factory=list)
     tokens: list[RowTokens] = field(default_factory=list)
+    routes: list[npt.NDArray[np.int64] | None] = field(default_factory=list)  # [T - 1, layers, top_k] experts
     excluded: Counter[str] = field(default_factory=Counter)
     length: int = 0
     tokenizers: set[str] = field(default_factory=set)
 
-    def add(self, sample: Sample, tokens: RowTokens) -> int:
+    def add(self, sample: Sample, tokens: RowTokens, routes: npt.NDArray[np.int64] | None = None) -> int:
         """Append a row; returns its index."""
         self.samples.append(sample)
         self.tokens.append(tokens)
+        self.routes.append(routes)
         self.length += len(tokens.ids)
         return len(self.samples) - 1
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from journeyman.datasets.base import Attempt, Rows, own_segments, segment_ref
 from journeyman.errors import UserError
@@ -21,6 +22,7 @@ class RlConfig(Record):
     """Which reward a batch is about."""
 
     reward_name: str = OPTIMISED
+    routes: bool = True  # carry recorded experts into the rows, to be replayed
     subagents: bool = False  # True: children of the root run are trained under the same reward
 
 
@@ -53,6 +55,28 @@ def _token_fault(tokens: SegmentTokens) -> str:
     if (tokens.versions[sampled] < 0).any():
         return "capture: sampled tokens without a policy version"
     return ""
+
+
+def segment_routes(
+    sealed: SealedEpisode, run: int, segment: int, tokens: SegmentTokens
+) -> npt.NDArray[np.int64] | None:
+    """[T - 1, layers, top_k] experts of a segment, -1 beyond what was recorded; None where nothing was.
+
+    Raises ValueError where a position that a sampled token was predicted from has no record, or a record cannot be.
+    """
+    recorded = sealed.segment_experts(run, segment)
+    if recorded is None:
+        return None
+    length = len(tokens.ids) - 1
+    sampled = np.flatnonzero(tokens.mask[1:])  # position j predicts token j + 1
+    if len(sampled) and int(sampled[-1]) >= len(recorded):
+        raise ValueError(f"no routed experts at position {max(len(recorded), int(sampled[0]))}")
+    routes = np.full((length, *recorded.shape[1:]), -1, dtype=np.int64)
+    routes[: len(recorded)] = recorded[:length]
+    ordered = np.sort(routes[: len(recorded)], axis=-1)
+    if (ordered[..., 1:] == ordered[..., :-1]).any():
+        raise ValueError("one expert twice at one position")
+    return routes
 
 
 def build_rl(
@@ -91,7 +115,7 @@ def build_rl(
         tokenizer_digest=next(iter(rows.tokenizers), ""),
         excluded=dict(rows.excluded),
     )
-    write_dataset(out, manifest, rows.samples, rows.tokens, groups=written)
+    write_dataset(out, manifest, rows.samples, rows.tokens, groups=written, routes=rows.routes)
     return manifest
 
 
@@ -135,6 +159,7 @@ def _member(rows: Rows, attempt: Attempt, group: str, config: RlConfig, temperat
         return _set_aside(rows, attempt, cause)
     segments = {key: sealed.segment_tokens(*key) for key in own_segments(sealed, config.subagents)}
     refs: dict[tuple[int, int], SegmentRef] = {}
+    routes: dict[tuple[int, int], npt.NDArray[np.int64] | None] = {}
     for key, tokens in segments.items():
         if cause := _token_fault(tokens):
             return _set_aside(rows, attempt, cause)
@@ -142,14 +167,19 @@ def _member(rows: Rows, attempt: Attempt, group: str, config: RlConfig, temperat
             refs[key] = segment_ref(sealed, *key, tokens)
         except CertificateError as error:
             return _set_aside(rows, attempt, f"capture: no certificate: {error.name}")
+        try:
+            routes[key] = segment_routes(sealed, *key, tokens) if config.routes else None
+        except ValueError as error:
+            return _set_aside(rows, attempt, f"capture: {error}")
     _check_sampling(sealed, temperatures)
     rows.saw_tokenizer(sealed)
     indexes = tuple(
-        _add_row(rows, sealed, outcome, group, refs[key], tokens)
+        _add_row(rows, sealed, outcome, group, refs[key], tokens, routes[key])
         for key, tokens in segments.items()
         if tokens.mask[1:].any()
     )
     turns = [turn for turn in sealed.turns if not turn.orphan]
+    calls = [len(turn.message.get("tool_calls") or ()) for turn in turns]
     return Member(
         episode=attempt.episode,
         valid=True,
@@ -157,12 +187,20 @@ def _member(rows: Rows, attempt: Attempt, group: str, config: RlConfig, temperat
         turns=len(turns),
         sampled_tokens=sum(turn.sampled.end - turn.sampled.start for turn in turns),
         invalid_calls=sealed.episode.usage.invalid_calls,
+        tool_calls=sum(calls),
+        calling_turns=sum(n > 0 for n in calls),
         rows=indexes,
     )
 
 
 def _add_row(
-    rows: Rows, sealed: SealedEpisode, outcome: Graded, group: str, ref: SegmentRef, tokens: SegmentTokens
+    rows: Rows,
+    sealed: SealedEpisode,
+    outcome: Graded,
+    group: str,
+    ref: SegmentRef,
+    tokens: SegmentTokens,
+    routes: npt.NDArray[np.int64] | None,
 ) -> int:
     mask = tokens.mask.copy()
     mask[:1] = 0  # nothing predicts the first token
@@ -177,4 +215,4 @@ def _add_row(
         group=group,
         stop=str(sealed.episode.stop or ""),
     )
-    return rows.add(sample, RowTokens(tokens.ids, mask, tokens.logprobs, tokens.versions))
+    return rows.add(sample, RowTokens(tokens.ids, mask, tokens.logprobs, tokens.versions), routes)

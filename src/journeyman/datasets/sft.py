@@ -4,6 +4,7 @@ What a rewrite replays (prefix, harness-written summary) is a later segment's co
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from journeyman.datasets.base import Attempt, Rows, own_segments, segment_ref
 from journeyman.datasets.packing import pack
+from journeyman.datasets.sanitise import Decision, Find, Repair, SanitiseConfig, decide, find, repaired
 from journeyman.datasets.think import empty_think_tokens
 from journeyman.errors import UserError
 from journeyman.records.base import Record
@@ -33,6 +35,7 @@ class SftConfig(Record):
     think_opened_by_prompt: bool = False  # the generation prompt ends with <think>
     strict_whitespace: bool = False
     subagents: bool = False
+    sanitise: SanitiseConfig | None = None  # None: imperfect demonstrations stay whole
 
 
 def build_sft(
@@ -40,10 +43,13 @@ def build_sft(
     out: Path,
     config: SftConfig | None = None,
     decode: Callable[[Sequence[int]], str] | None = None,
+    look: Find | None = None,
+    repair: Repair | None = None,
 ) -> DatasetManifest:
     """Write an SFT dataset to `out` (create-only).
 
-    `decode` turns ids into text with special tokens kept; None: the tokenizer has no think tags.
+    `decode` turns ids into text with special tokens kept; None: the tokenizer has no think tags. `look` finds what is
+    wrong with an episode (None: what its record shows) and `repair` may offer another, where `config.sanitise` is set.
     Raises UserError where nothing is left, SealBroken where an episode is not what was sealed.
     """
     config = config or SftConfig()
@@ -54,7 +60,12 @@ def build_sft(
         elif config.min_reward is not None and attempt.outcome.reward < config.min_reward:
             rows.excluded["reward below min_reward"] += 1
         else:
-            _add_episode(rows, SealedEpisode.open(attempt.directory), config, decode)
+            sealed = SealedEpisode.open(attempt.directory)
+            if config.sanitise is None:
+                _add_episode(rows, sealed, config, decode, Decision("keep"))
+            else:
+                seen = look or partial(find, config=config.sanitise)
+                _add_sanitised(rows, sealed, attempt.outcome.reward, config, decode, seen, repair)
     if not rows.samples:
         raise UserError(f"no SFT row is left for {out}: excluded {dict(rows.excluded)}")
     bins, _ = pack([sample.length for sample in rows.samples], config.max_length)
@@ -83,13 +94,43 @@ def _weightless_ids(
     return empty_think_tokens(ids.tolist(), decode, config.think_opened_by_prompt, config.strict_whitespace)
 
 
-def _add_episode(
-    rows: Rows, sealed: SealedEpisode, config: SftConfig, decode: Callable[[Sequence[int]], str] | None
+def _add_sanitised(
+    rows: Rows,
+    sealed: SealedEpisode,
+    reward: float,
+    config: SftConfig,
+    decode: Callable[[Sequence[int]], str] | None,
+    look: Find,
+    repair: Repair | None,
 ) -> None:
+    findings = look(sealed)
+    if findings and repair is not None and (made := repaired(sealed, reward, findings, repair, look)) is not None:
+        rows.excluded["sanitised: repair"] += 1
+        assert made.directory is not None
+        _add_episode(rows, SealedEpisode.open(made.directory), config, decode, Decision("keep"))
+        return
+    decision = decide([turn for turn in sealed.turns if not turn.orphan], findings, config.sanitise)
+    if decision.route != "keep":
+        rows.excluded[f"sanitised: {decision.route}"] += 1
+    if decision.route != "discard":
+        _add_episode(rows, sealed, config, decode, decision)
+
+
+def _add_episode(
+    rows: Rows,
+    sealed: SealedEpisode,
+    config: SftConfig,
+    decode: Callable[[Sequence[int]], str] | None,
+    decision: Decision,
+) -> None:
+    ended: set[int] = set()  # runs that a truncation has ended
     closed = {(s.run, s.index) for s in sealed.segments if not s.trainable}
     for run, segment in own_segments(sealed, config.subagents):
         if (run, segment) in closed:
             rows.excluded["untrainable segment"] += 1
+            continue
+        if run in ended:
+            rows.excluded["after a truncation"] += 1
             continue
         tokens = sealed.segment_tokens(run, segment)
         try:
@@ -100,9 +141,15 @@ def _add_episode(
         mask = tokens.mask.copy()
         at = 0
         for turn in sealed.segment_turns(run, segment):
+            if turn.turn_id in decision.ends_before:
+                ended.add(run)
+                mask[at:] = 0  # the ids stay those of the certificate
+                break
             at += turn.context.end - turn.context.start
             length = turn.sampled.end - turn.sampled.start
-            mask[at : at + _weightless_ids(turn, tokens.ids[at : at + length], config, decode)] = 0
+            bad = turn.turn_id in decision.masked
+            weightless = length if bad else _weightless_ids(turn, tokens.ids[at : at + length], config, decode)
+            mask[at : at + weightless] = 0
             at += length + (turn.closing.end - turn.closing.start if turn.closing else 0)
         mask[:1] = 0  # nothing predicts the first token
         if len(tokens.ids) > config.max_length:
