@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
@@ -21,36 +20,10 @@ from journeyman.store.sealed import SealedEpisode
 
 from .conftest import TOOLS, Opener, Place, seal_episode
 from .killed_gateway import KEY
+from .persistent_agent import PersistentAgent
 
 ROOT = Path(__file__).parents[2]
 RUNS = ("", "a", "b")
-
-
-class _Agent:
-    """One run that retries every call under its turn id until it is answered."""
-
-    def __init__(self, home: Path, session: aiohttp.ClientSession, run: str) -> None:
-        self._home, self._session, self.run = home, session, run
-        self.told: list[tuple[str, int]] = []  # (turn id, tokens of the whole call) of every acknowledged turn
-        self.messages: list[dict[str, Any]] = [{"role": "user", "content": f"hello from {run or 'root'}"}]
-
-    async def turn(self) -> None:
-        """One call, asked until it is answered."""
-        turn = f"{self.run or 'root'}-{len(self.told)}"
-        headers = {"X-Journeyman-Turn": turn} | ({"X-Journeyman-Run": self.run} if self.run else {})
-        while True:
-            try:
-                url = "http://g/v1/chat/completions"
-                async with self._session.post(url, json={"messages": self.messages}, headers=headers) as response:
-                    answer = await response.json()
-            except (aiohttp.ClientError, OSError):
-                await asyncio.sleep(0.005)
-                continue
-            assert response.status == 200, answer
-            assert answer["x_journeyman"]["turn_id"] == turn
-            self.told.append((turn, answer["usage"]["total_tokens"]))
-            self.messages += [answer["choices"][0]["message"], {"role": "user", "content": "and then"}]
-            return
 
 
 async def _until(path: Path) -> int:
@@ -61,7 +34,7 @@ async def _until(path: Path) -> int:
     return int(path.read_text())
 
 
-async def _killed(home: Path, kills: int) -> list[_Agent]:
+async def _killed(home: Path, kills: int) -> list[PersistentAgent]:
     """Agents at work while the gateway is killed so many times; then it ends in order."""
     draw = random.Random(kills)
     process = subprocess.Popen([sys.executable, "-m", "tests.capture.killed_gateway", str(home)], cwd=ROOT)
@@ -69,11 +42,11 @@ async def _killed(home: Path, kills: int) -> list[_Agent]:
     try:
         await _until(home / "pid")
         async with aiohttp.ClientSession(connector=connector, headers={"Authorization": f"Bearer {KEY}"}) as session:
-            agents = [_Agent(home, session, run) for run in RUNS]
+            agents = [PersistentAgent(session, "http://g/v1", run) for run in RUNS]
             await agents[0].turn()
             done = asyncio.Event()
 
-            async def work(agent: _Agent) -> None:
+            async def work(agent: PersistentAgent) -> None:
                 while not done.is_set():
                     await agent.turn()
 

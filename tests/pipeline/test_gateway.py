@@ -10,13 +10,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
 
 from journeyman.engines.fakes.server import FakeServer
 from journeyman.store.sealed import SealedEpisode
+from tests.capture.persistent_agent import PersistentAgent
 from tests.pipeline.conftest import typed
 
 RUNS = ("", "a", "b")
@@ -64,41 +64,16 @@ class Started:
         return rest
 
 
-class Agent:
-    """One run that asks each turn by its id until it is answered."""
-
-    def __init__(self, session: aiohttp.ClientSession, url: str, run: str) -> None:
-        self._session, self._url, self.run = session, url, run
-        self.told: list[tuple[str, int]] = []
-        self.messages: list[dict[str, Any]] = [{"role": "user", "content": f"hello from {run or 'root'}"}]
-
-    async def turn(self) -> None:
-        turn = f"{self.run or 'root'}-{len(self.told)}"
-        headers = {"X-Journeyman-Turn": turn} | ({"X-Journeyman-Run": self.run} if self.run else {})
-        body = {"messages": self.messages, "stream": False}
-        while True:
-            try:
-                async with self._session.post(f"{self._url}/chat/completions", json=body, headers=headers) as response:
-                    answer = await response.json()
-            except (aiohttp.ClientError, OSError):
-                await asyncio.sleep(0.02)
-                continue
-            assert response.status == 200, answer
-            self.told.append((turn, answer["usage"]["total_tokens"]))
-            self.messages += [answer["choices"][0]["message"], {"role": "user", "content": "and then"}]
-            return
-
-
-async def _work(server: FakeServer, out: Path, port: int, kills: int) -> tuple[list[Agent], str]:
+async def _work(server: FakeServer, out: Path, port: int, kills: int) -> tuple[list[PersistentAgent], str]:
     draw = random.Random(kills)
     gateway = Started(server, out, port)
     url, key = gateway.said(r"OPENAI_BASE_URL=(\S+)"), gateway.said(r"OPENAI_API_KEY=(\S+)")
     done = asyncio.Event()
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}) as session:
-        agents = [Agent(session, url, run) for run in RUNS]
+        agents = [PersistentAgent(session, url, run) for run in RUNS]
         await agents[0].turn()
 
-        async def work(agent: Agent) -> None:
+        async def work(agent: PersistentAgent) -> None:
             while not done.is_set():
                 await agent.turn()
 

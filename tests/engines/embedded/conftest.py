@@ -1,6 +1,7 @@
 """Small random models of two architectures on disk, and an engine over them."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -22,28 +23,26 @@ SIZES = {
 }
 
 
+def _saved(path: Path, model: type[Any], config: type[Any], seed: int) -> Path:
+    """A model with random weights, on disk."""
+    torch.manual_seed(seed)
+    model(config(**SIZES)).save_pretrained(path)
+    return path
+
+
 @pytest.fixture(scope="session")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A plain Llama: the lean forward pass."""
-    torch.manual_seed(3)
-    path = tmp_path_factory.mktemp("llama")
-    LlamaForCausalLM(LlamaConfig(**SIZES)).save_pretrained(path)
-    return path
+    return _saved(tmp_path_factory.mktemp("llama"), LlamaForCausalLM, LlamaConfig, 3)
 
 
 @pytest.fixture(scope="session")
 def other_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Other weights of the same architecture: the next version."""
-    torch.manual_seed(4)
-    path = tmp_path_factory.mktemp("other")
-    LlamaForCausalLM(LlamaConfig(**SIZES)).save_pretrained(path)
-    return path
+    return _saved(tmp_path_factory.mktemp("other"), LlamaForCausalLM, LlamaConfig, 4)
 
 
 @pytest.fixture(scope="session")
 def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An architecture that only Hugging Face's own forward pass knows."""
-    torch.manual_seed(5)
-    path = tmp_path_factory.mktemp("qwen")
-    Qwen2ForCausalLM(Qwen2Config(**SIZES)).save_pretrained(path)
-    return path
+    return _saved(tmp_path_factory.mktemp("qwen"), Qwen2ForCausalLM, Qwen2Config, 5)
