@@ -3,6 +3,7 @@
 Invariant: a box never starts without its limits being asked for, and the identity says how they are enforced.
 """
 
+import contextlib
 import itertools
 import os
 import resource
@@ -38,11 +39,12 @@ class LimitSetter:
         self.kind = self._detect()
 
     def _clear_remains(self) -> None:
-        """Remove the empty cgroups of processes that were killed."""
+        """Remove the empty cgroups of processes that were killed; another run may be doing the same."""
         for parent in (*self._root.glob("journeyman-*"), *self._root.glob("*/journeyman-*")):
             if not Path(f"/proc/{parent.name.split('-')[1]}").exists():
-                for group in (*(child for child in parent.iterdir() if child.is_dir()), parent):
-                    _removed(group)
+                with contextlib.suppress(FileNotFoundError):
+                    for group in (*(child for child in parent.iterdir() if child.is_dir()), parent):
+                        _removed(group)
 
     def _detect(self) -> str:
         v2 = self._root / "cgroup.subtree_control"
