@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
 from journeyman.capture.verify import verify_episode
 from journeyman.datasets.base import own_segments
@@ -136,3 +137,30 @@ async def test_explain_says_what_was_asked_beside_the_work(opened: Opener, seede
     assert said.count("no row is made of it: it was asked beside the work") == 1
     sampled = int(sealed.segment_tokens(1, 0).mask.argmax())
     assert "trainable no: it was asked beside the work" in "\n".join(token_lines(Path(sealed.directory), 1, 0, sampled))
+
+
+CRITICAL = "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\n"
+
+
+@pytest.mark.parametrize("again", [CRITICAL + "Say it in other words, between tags.", "let us go on without"])
+async def test_a_request_for_a_summary_that_is_taken_back_is_a_branch_and_no_fault(
+    opened: Opener, seeded: SeededEngine, again: str
+) -> None:
+    async def talk(claude: _Claude) -> None:
+        await claude.work("Read notes.txt")
+        before = list(claude.history)
+        await claude.work(CRITICAL + "Your task is to summarise.")
+        claude.history = before
+        await claude.work(again)
+        claude.history = []
+        await claude.work("This session is being continued from a previous conversation: notes.txt was read.")
+
+    async with opened(seeded) as place:
+        await talk(_Claude(place))
+        sealed = await place.sealed()
+    assert [(s.opened_by, s.trainable) for s in sealed.segments] == [
+        ("start", True),
+        ("branch", True),
+        ("summary", True),
+    ]
+    assert verify_episode(sealed.directory) is None

@@ -6,9 +6,11 @@ that tests/capture/test_dialects_agents.py runs. What they ask beside the work (
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from journeyman.capture.lineage import Run
+from journeyman.capture.messages import same
 from journeyman.capture.segments import NOTHING_DECLARED, Declared
 from journeyman.tokens.base import Message
 
@@ -23,11 +25,16 @@ class Client:
     speaks: Callable[[Headers], bool]
     loop: Callable[[Headers], tuple[str, str]]  # (run, the run that handed over to it); "" is the root
     summary: str  # what its message that replaces a history begins with
+    summarise: str = ""  # what its request for a summary begins with, where it takes one back; "": it does not
     asides: Mapping[str, str] = field(default_factory=dict)  # words of another system prompt -> what it asks
     probes: Mapping[str, str] = field(default_factory=dict)  # a call's one and only message -> what it asks
 
     def recognise(self, recorded: Sequence[Message], told: Sequence[Message]) -> Declared:
-        """A summary where the history told now holds one that is not on record."""
+        """A summary where the history told now holds one that is not on record; a branch where it takes back its own
+        request for one: to ask in other words, or to go on without."""
+        parts = next((old for old, new in zip_longest(recorded, told) if not (old and new and same(old, new))), None)
+        if parts and self.summarise and parts["role"] == "user" and parts["content"].startswith(self.summarise):
+            return Declared("branch")
         known = {m["content"] for m in recorded if self.summary in m["content"]}
         new = [m for m in told if m["role"] == "user" and self.summary in m["content"] and m["content"] not in known]
         return Declared("summary") if new else NOTHING_DECLARED
@@ -66,6 +73,7 @@ CLIENTS: tuple[Client, ...] = (
         speaks=lambda headers: headers.get("User-Agent", "").startswith("claude-cli/"),
         loop=_claude_code_loop,
         summary="This session is being continued from a previous conversation",
+        summarise="CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.",
         asides={"You are naming a coding session": "a title for the session"},
         probes={"quota": "whether its account has quota left"},
     ),
