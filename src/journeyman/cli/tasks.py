@@ -56,6 +56,11 @@ def types(live: bool) -> None:
 @click.option(
     "--from", "folder", type=click.Path(path_type=Path), help="Your own documents: --count tasks that join them."
 )
+@click.option(
+    "--author",
+    type=click.Path(path_type=Path),
+    help="With --from: models write; a file of endpoints by role, see docs.",
+)
 @click.option("--licence", default="", help="With --from: the terms of documents that no LICENSE file is beside.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Directory for the packages.")
 def make(
@@ -68,6 +73,7 @@ def make(
     heldout: int,
     seed: int,
     folder: Path | None,
+    author: Path | None,
     licence: str,
     out: Path,
 ) -> None:
@@ -78,6 +84,9 @@ def make(
       journeyman tasks make --type finance.board_forecast --size standard --train 2 --out build/tasks
       journeyman tasks make --from ~/documents --licence "ours" --count 4 --out build/mine
     """
+    if folder is not None and author is not None:
+        _author(author, folder, licence, out)
+        return
     if folder is not None:
         _make_from(folder, licence, count or train, seed, out)
         return
@@ -98,6 +107,20 @@ def make(
         for number, want in enumerate(wants):
             make_one(want, out)
             display.step(number + 1, len(wants), want.slug)
+    next_step(f"journeyman tasks admit {out} --release build/release")
+
+
+def _author(author: Path, folder: Path, licence: str, out: Path) -> None:
+    from journeyman.pipeline.authoring import author_tasks
+
+    made = finish(author_tasks(author, folder, out, licence))
+    for one in made:
+        told = str(one) if isinstance(one, Path) else f"rejected at {one.stage}: {'; '.join(one.reasons)}"
+        console.print(told, markup=False, soft_wrap=True)
+    written = sum(isinstance(one, Path) for one in made)
+    console.print(f"{written} of {len(made)} tasks were written; every call is in {out / 'traces'}", markup=False)
+    if not written:
+        raise SystemExit(1)
     next_step(f"journeyman tasks admit {out} --release build/release")
 
 
