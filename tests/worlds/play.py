@@ -4,6 +4,7 @@ No sandbox and no harness: `read` and `write` act on a dict, service calls on an
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from journeyman.grading.checks import decide
 from journeyman.grading.evidence import SealedEvidence
@@ -35,12 +36,22 @@ class Played:
         return self.rewards["rubric.v1"]
 
 
+def mistyped(parameters: dict[str, Any], arguments: dict[str, Any]) -> bool:
+    """Whether text is given where the tool declares a whole number only: a harness refuses such a call."""
+    for name, value in arguments.items():
+        schema = parameters["properties"].get(name, {})
+        kinds = {option.get("type") for option in (schema, *schema.get("anyOf", ()))}
+        if "integer" in kinds and "string" not in kinds and not isinstance(value, int):
+            return True
+    return False
+
+
 def play(draft: WorldDraft, plan: Plan) -> Played:
     """Run every call of `plan` in order and grade."""
     files = {path: f.data for path, f in draft.files.items()}
     written: dict[str, bytes] = {}
     world = open_world(draft.services, draft.state, draft.frozen_time, draft.seed)
-    granted = {t["function"]["name"] for t in world.tools()}
+    granted = {t["function"]["name"]: t["function"]["parameters"] for t in world.tools()}
     played = Played(met={}, rewards={}, turns=len(plan.steps), characters=len(draft.instruction))
     for step in plan.steps:
         played.characters += len(step.text)
@@ -57,6 +68,9 @@ def play(draft: WorldDraft, plan: Plan) -> Played:
                 path, content = str(call.arguments["file_path"]), str(call.arguments["content"])
                 written[path] = content.encode()
                 observed = f"wrote {path}"
+            elif call.tool in granted and mistyped(granted[call.tool], call.arguments):
+                played.invalid += 1
+                observed = "invalid arguments"
             elif call.tool in granted:
                 answer = world.call(call.tool, call.arguments)
                 observed = str(answer.result if answer.ok else answer.error)

@@ -15,7 +15,7 @@ from journeyman.records.rubric import Check
 from journeyman.records.task import Plan
 from journeyman.services.world import open_world
 from journeyman.worlds.base import WorldDraft
-from tests.worlds.play import Played
+from tests.worlds.play import Played, mistyped
 
 
 def lay_out(draft: WorldDraft, root: Path) -> Path:
@@ -34,11 +34,13 @@ def play_standard(draft: WorldDraft, plan: Plan, base: Path, work: Path) -> Play
         (work / path).parent.mkdir(parents=True, exist_ok=True)
         os.link(base / path, work / path)
     world = open_world(draft.services, draft.state, draft.frozen_time, draft.seed)
-    granted = {t["function"]["name"] for t in world.tools()}
+    granted = {t["function"]["name"]: t["function"]["parameters"] for t in world.tools()}
     played = Played(met={}, rewards={}, turns=len(plan.steps))
     for step in plan.steps:
         for call in step.calls:
-            if call.tool in granted:
+            if call.tool in granted and mistyped(granted[call.tool], call.arguments):
+                played.invalid += 1
+            elif call.tool in granted:
                 answer = world.call(call.tool, call.arguments)
                 if not answer.ok:
                     played.errors.append(answer.error)

@@ -7,6 +7,7 @@ from typing import Any
 from journeyman.records.task import Plan, PlanStep
 from journeyman.worlds.cases.derivation import Value
 from journeyman.worlds.cases.kind import RUMOUR, CaseType
+from journeyman.worlds.cases.steps import as_declared
 from journeyman.worlds.scripts import embellish, lines, plan, read, say, write
 
 Look = Callable[[tuple[str | PlanStep, ...]], tuple[PlanStep, ...]]  # looks -> turns
@@ -21,7 +22,12 @@ def compact_path(truth: Any) -> str:
 
 def reading(paths: Mapping[str, str]) -> Look:
     """Looks at compact sources, one a turn."""
-    return lambda looks: tuple(read(paths[x]) if isinstance(x, str) else x for x in looks)
+    return lambda looks: tuple(read(paths[x]) if isinstance(x, str) else as_declared(x) for x in looks)
+
+
+def acting(acts: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:
+    """Acts with arguments as their tools declare them."""
+    return tuple(as_declared(step) for step in acts)
 
 
 def writing(kind: CaseType[Any], path: str) -> Deliver:
@@ -36,7 +42,7 @@ def writing(kind: CaseType[Any], path: str) -> Deliver:
 def reference(kind: CaseType[Any], truth: Any, look: Look, deliver: Deliver) -> Plan:
     """Full marks, no wasted word."""
     right = kind.right(truth)
-    steps = (*look(kind.looks(truth, right)), *kind.acts(truth, right), deliver(right, frozenset()))
+    steps = (*look(kind.looks(truth, right)), *acting(kind.acts(truth, right)), deliver(right, frozenset()))
     return plan("reference", "reference", *steps, say("Done."))
 
 
@@ -48,7 +54,7 @@ def negatives(kind: CaseType[Any], truth: Any, path: str, look: Look, deliver: D
     yield plan("claim_only", "negative", *look(files), say(f"All of it is in {path} and done."))
 
     def carried(name: str, values: Mapping[str, Value], acts: tuple[PlanStep, ...], *omitted: str) -> Plan:
-        steps = (*look(kind.looks(truth, values)), *acts, deliver(values, frozenset(omitted)))
+        steps = (*look(kind.looks(truth, values)), *acting(acts), deliver(values, frozenset(omitted)))
         return plan(name, "negative", *steps)
 
     for trap in kind.traps(truth):
@@ -86,5 +92,5 @@ def demonstrate(kind: CaseType[Any], truth: Any, rng: random.Random, name: str) 
 def _acts(kind: CaseType[Any], truth: Any, values: Mapping[str, Value], rng: random.Random) -> tuple[PlanStep, ...]:
     others = list(kind.wrong_acts(truth).values())
     if others and rng.random() < 0.4:
-        return rng.choice(others)
-    return kind.acts(truth, values)
+        return acting(rng.choice(others))
+    return acting(kind.acts(truth, values))

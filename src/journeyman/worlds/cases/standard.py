@@ -12,7 +12,7 @@ from journeyman.worlds.cases.derivation import Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.formats import deliver, standard_path
 from journeyman.worlds.cases.kind import RUMOUR, CaseType
-from journeyman.worlds.cases.plans import Deliver, Look, negatives, reference
+from journeyman.worlds.cases.plans import Deliver, Look, acting, negatives, reference
 from journeyman.worlds.cases.rubric import attributes, criteria, requirements, shown
 from journeyman.worlds.cases.shelf import add_shelf
 from journeyman.worlds.cases.wording import WORDS, hint
@@ -151,7 +151,7 @@ def _reading(where: Mapping[str, str]) -> Look:
         other = [p for p in paths if p not in office]
         turns = [read_office(*office, text="These are the documents that matter.")] if office else []
         turns += [read(*other)] if other else []
-        return (*turns, *(x for x in looks if isinstance(x, PlanStep)))
+        return (*turns, *acting(tuple(x for x in looks if isinstance(x, PlanStep))))
 
     return look
 
@@ -171,7 +171,7 @@ def _writing(kind: CaseType[Any], truth: Any, path: str, where: Mapping[str, str
 def _rest(kind: CaseType[Any], truth: Any, write_up: Deliver) -> tuple[PlanStep, ...]:
     right = kind.right(truth)
     asked = tuple(x for x in kind.looks(truth, right) if isinstance(x, PlanStep))
-    return (*asked, *kind.acts(truth, right), write_up(right, frozenset()))
+    return (*acting((*asked, *kind.acts(truth, right))), write_up(right, frozenset()))
 
 
 def _tamper(path: str) -> PlanStep:
