@@ -25,6 +25,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "law.contract_renewal": "journeyman.worlds.types.contract_renewal:ContractRenewal",
     "operations.carrier_claim": "journeyman.worlds.types.carrier_claim:CarrierClaim",
     "finance.distribution_waterfall": "journeyman.worlds.types.distribution_waterfall:DistributionWaterfall",
+    "law.limitation_date": "journeyman.worlds.types.limitation_date:LimitationDate",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

@@ -67,9 +67,8 @@ AREAS = (
             "law.limitation_date",
             "When a claim is out of time",
             "",
-            "memo note letter",
-            "exception cutoff supersession",
-            "trigger: breach discovery demand; pause: talks standstill none; years: three five six",
+            "opinion letter note",
+            "exception supersession authority",
         ),
         entry(
             "law.damages_schedule",
