@@ -26,6 +26,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "operations.carrier_claim": "journeyman.worlds.types.carrier_claim:CarrierClaim",
     "finance.distribution_waterfall": "journeyman.worlds.types.distribution_waterfall:DistributionWaterfall",
     "law.limitation_date": "journeyman.worlds.types.limitation_date:LimitationDate",
+    "law.damages_schedule": "journeyman.worlds.types.damages_schedule:DamagesSchedule",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

@@ -74,9 +74,8 @@ AREAS = (
             "law.damages_schedule",
             "Damages that the contract allows",
             "",
-            "schedule memo brief",
-            "exception unit claim",
-            "head: price lost costs interest; cap: fee value none; mitigation: full part",
+            "schedule brief statement",
+            "exception claim lookalike",
         ),
     ),
     area(

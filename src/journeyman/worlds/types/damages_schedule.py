@@ -1,0 +1,173 @@
+"""law.damages_schedule: what of a loss the contract lets one recover, under its cap and with interest."""
+
+from collections.abc import Mapping
+
+from journeyman.records.task import Domain, PlanStep
+from journeyman.worlds.cases.derivation import Derivation, Step, Value
+from journeyman.worlds.cases.drive import Drive
+from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap
+from journeyman.worlds.families import litigation
+from journeyman.worlds.families.litigation import Loss, days_between
+
+DERIVATION = Derivation(
+    ("heads", "barred_head", "saved", "fees", "year", "percent", "daily", "due", "paid_until"),
+    Step(
+        "allowed", "filter", ("heads", "barred_head"), lambda h, out: tuple(v for name, v in h.items() if name != out)
+    ),
+    Step("loss", "sum", ("allowed", "saved"), lambda amounts, saved: sum(amounts) - saved),
+    Step("fee", "look_up", ("fees", "year"), lambda fees, year: fees[year]),
+    Step("cap", "product", ("fee", "percent"), lambda fee, percent: fee * percent // 100),
+    Step("award", "limit", ("loss", "cap"), min),
+    Step("late", "difference", ("due", "paid_until"), days_between),
+    Step("interest", "accrue", ("daily", "late"), lambda daily, days: daily * days),
+    Step("total", "sum", ("award", "interest"), lambda award, interest: award + interest),
+)
+
+
+class DamagesTruth(CaseTruth):
+    """One loss to be scheduled."""
+
+    x: Loss
+
+
+class DamagesSchedule(CaseType[DamagesTruth]):
+    """An expert's heads of loss against a contract that bars one, caps the rest and fixes interest."""
+
+    name = "law.damages_schedule"
+    domain: Domain = "law"
+    practice_area = "litigation"
+    own_axes = {
+        "binding": ("loss", "cap"),
+        "first_head": ("cover purchase", "repair", "storage"),
+        "second_head": ("extra staff", "freight", "testing"),
+        "barred": ("lost profit", "goodwill", "own management time"),
+        "claim": litigation.WRONGS,
+        "court": litigation.COURTS,
+        "goods": ("pumps", "pallets", "panels", "valves"),
+        "currency": ("EUR", "USD", "GBP", "CHF"),
+    }
+    roles = ("associate", "partner", "counsel", "expert", "clerk", "controller")
+    stakeholders = ("partner", "counsel", "controller")
+    deliverables = ("schedule", "brief", "statement")
+    derivation = DERIVATION
+    fields = (
+        Field(
+            "loss", "Loss that may be claimed", "loss", "The loss that may be claimed is {value}", ("report", "clause")
+        ),
+        Field("cap", "Cap", "cap", "The cap is {value}, from the fee of {x.year}", ("clause", "fees")),
+        Field(
+            "award", "Damages after the cap", "award", "Damages after the cap are {value}", ("clause", "report"), 1.0
+        ),
+        Field("interest", "Interest", "interest", "Interest from default on is {value}", ("clause", "demand")),
+        Field("total", "Total claim", "total", "{company} may claim {value} in all", ("clause", "report"), 3.0),
+    )
+    asks = {
+        "train": (
+            "Draw up the damages {company} may claim from {other_party} for {x.kind} of {axes[goods]}.",
+            "What may we claim from {other_party} over the {axes[goods]}?",
+            "Please schedule our {x.kind} damages for the {axes[court]} court.",
+            "The {axes[court]} court wants our {axes[goods]} damages, so work them out.",
+        ),
+        "validation": (
+            "How much does {other_party} owe for the {axes[goods]}?",
+            "Our {x.kind} damages before the {axes[court]} court are due.",
+        ),
+        "heldout": (
+            "For the {axes[court]} court the loss over {axes[goods]} has to be put into figures.",
+            "{other_party} disputes the {x.kind} damages, which you put into figures.",
+            "Find what the contract on {axes[goods]} lets {company} recover.",
+        ),
+    }
+    meaning = "All in thousands to {x.paid_until}, award is the lower of loss and cap, and interest comes on top."
+    rumoured = "saved_ignored"
+
+    def draw(self, common: Common) -> DamagesTruth:
+        """The facts of one world."""
+        return DamagesTruth(**common.given, x=litigation.simulate_loss(common, binding=common.axes["binding"]))
+
+    def facts(self, truth: DamagesTruth) -> dict[str, Value]:
+        """The derivation's facts."""
+        return {name: getattr(truth.x, name) for name in DERIVATION.facts}
+
+    def traps(self, truth: DamagesTruth) -> tuple[Trap, ...]:
+        """The barred head, what was saved, another year's fee, interest from the breach."""
+        x = truth.x
+        return (
+            Trap(
+                "barred_head",
+                "exception",
+                "allowed",
+                tuple(x.heads.values()),
+                "loss",
+                "The loss is given as {value}, with {x.barred_head} in it",
+                ("report", "clause"),
+            ),
+            Trap(
+                "saved_ignored",
+                "claim",
+                "saved",
+                0,
+                "loss",
+                "The loss is given as {value}, before what was saved",
+                ("report", RUMOUR),
+            ),
+            Trap(
+                "other_year",
+                "lookalike",
+                "year",
+                x.last_year,
+                "cap",
+                "The cap is given as {value}, from the fee of {x.last_year}",
+                ("fees",),
+            ),
+            Trap(
+                "from_breach",
+                "cutoff",
+                "due",
+                x.breach,
+                "interest",
+                "Interest is given as {value}, from the breach on",
+                ("demand",),
+            ),
+        )
+
+    def sources(self, truth: DamagesTruth) -> tuple[Source, ...]:
+        """Clause, fees, the expert's report and the demand."""
+        x, axes = truth.x, truth.axes
+        clause = (
+            ("not claimed", x.barred_head),
+            ("cap", f"{x.percent} percent of the fee of {x.year}"),
+            ("interest", f"{x.daily} each day since due"),
+        )
+        report = (*((name, str(value)) for name, value in x.heads.items()), ("saved, to take off,", str(x.saved)))
+        fees = tuple((f"fee {year}", str(fee)) for year, fee in x.fees.items())
+        demand = (("breach", x.breach), ("due", x.due))
+        return (
+            Source("clause", "clause.txt", f"{axes['goods']} contract", clause, x.breach),
+            Source("fees", "fees.txt", f"{truth.other_party} {truth.currency}", fees, x.breach),
+            Source("report", "expert.txt", f"{axes['court']} expert, {x.kind}", report, x.paid_until),
+            Source("demand", "demand.txt", f"{x.kind} demand", demand, x.due),
+        )
+
+    def looks(self, truth: DamagesTruth, values: Mapping[str, Value]) -> tuple[str | PlanStep, ...]:
+        """The clause, its fees, then the loss and the demand."""
+        return ("clause", "fees", "report", "demand")
+
+    def remarks(self, truth: DamagesTruth) -> tuple[Remark, ...]:
+        """Which head is left out."""
+        head = truth.x.barred_head
+        return (
+            Remark(
+                "barred",
+                f"It says that {head} is not claimed",
+                (f"{head} is not claimed", f"not claimed: {head}", f"{head} is left out", f"{head} is excluded"),
+                'says which head of loss "is not claimed"',
+                ("clause",),
+            ),
+        )
+
+    def drive(self, truth: DamagesTruth, drive: Drive) -> None:
+        """The contract's section, fees, and the evidence."""
+        litigation.put_contract(drive, truth.x, "partner", "counsel")
+        litigation.put_evidence(drive, truth.x, "expert", "counsel", "clerk")
