@@ -27,6 +27,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "finance.distribution_waterfall": "journeyman.worlds.types.distribution_waterfall:DistributionWaterfall",
     "law.limitation_date": "journeyman.worlds.types.limitation_date:LimitationDate",
     "law.damages_schedule": "journeyman.worlds.types.damages_schedule:DamagesSchedule",
+    "law.breach_notice": "journeyman.worlds.types.breach_notice:BreachNotice",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

@@ -125,10 +125,9 @@ AREAS = (
         entry(
             "law.breach_notice",
             "Whether and when a breach is notified",
-            "grc ticketing",
-            "notice memo log",
-            "cutoff exception conflict",
-            "data: health pay contact; cause: loss theft error; clock: found told; count: few many",
+            "",
+            "review report log",
+            "conflict unit lookalike",
         ),
         entry(
             "law.sanctions_screening",
