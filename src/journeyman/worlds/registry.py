@@ -28,6 +28,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "law.limitation_date": "journeyman.worlds.types.limitation_date:LimitationDate",
     "law.damages_schedule": "journeyman.worlds.types.damages_schedule:DamagesSchedule",
     "law.breach_notice": "journeyman.worlds.types.breach_notice:BreachNotice",
+    "law.diligence_findings": "journeyman.worlds.types.diligence_findings:DiligenceFindings",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

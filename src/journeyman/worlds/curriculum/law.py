@@ -103,9 +103,8 @@ AREAS = (
             "law.diligence_findings",
             "Change of control in a data room",
             "",
-            "memo table report",
-            "lookalike supersession missing",
-            "trigger: share asset merger; consent: needed notice none; side: buyer seller",
+            "findings report table",
+            "supersession lookalike cutoff",
         ),
         entry(
             "law.board_resolution",
