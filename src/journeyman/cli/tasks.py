@@ -92,11 +92,11 @@ def make(
         return
     from journeyman.pipeline.recipe import TasksRecipe
     from journeyman.pipeline.stages.making import make_one, wanted
-    from journeyman.worlds.registry import ENVIRONMENT_TYPES
+    from journeyman.worlds.registry import DEFAULT_TYPES, ENVIRONMENT_TYPES
 
     names = tuple(ENVIRONMENT_TYPES) if every else names
     if count is not None:
-        train, heldout = count * len(names or ENVIRONMENT_TYPES), 0
+        train, heldout = count * len(names or DEFAULT_TYPES), 0
     if not train + validation + heldout:
         raise UserError("--train, --validation and --heldout are all 0: nothing to make")
     counts = {"train": train, "validation": validation, "heldout": heldout}
@@ -108,6 +108,23 @@ def make(
             make_one(want, out)
             display.step(number + 1, len(wants), want.slug)
     next_step(f"journeyman tasks admit {out} --release build/release")
+
+
+def _coverage(directories: list[Path]) -> None:
+    from journeyman.synthesis import coverage as covered
+
+    profiles = [covered.profile(directory) for directory in directories]
+    found = covered.coverage(profiles)
+    rows = [
+        [axis, str(len(n)), ", ".join(f"{k} {v}" for k, v in list(n.items())[:6])] for axis, n in found.by_axis.items()
+    ]
+    table(f"{found.tasks} tasks, {found.cells} structurally different", ["axis", "values", "most frequent"], rows)
+    index = ", ".join(f"{name} {n}" for name, n in found.variation.items())
+    console.print(f"tools: {found.requested_tools} requested, {found.realised_tools} realised", markup=False)
+    console.print(f"variation (0-4: files, state, wording, grading): {index}", markup=False, soft_wrap=True)
+    targets = covered.next_targets(profiles)
+    table("emptiest cells: make these next", ["type", "cell", "tasks"], [[n, c, str(t)] for n, c, t in targets])
+    next_step(f"journeyman tasks make --type {targets[0][0]} --train 8 --out build/more")
 
 
 def _author(author: Path, folder: Path, licence: str, out: Path) -> None:
@@ -138,7 +155,8 @@ def _make_from(folder: Path, licence: str, count: int, seed: int, out: Path) -> 
 
 @tasks.command()
 @click.argument("packages", type=click.Path(path_type=Path))
-def check(packages: Path) -> None:
+@click.option("--coverage", is_flag=True, help="Print what the packages cover, over ten axes, and what to make next.")
+def check(packages: Path, coverage: bool) -> None:
     """Run the gates that need no execution over a package, or a directory of packages. Exit 1 names what fails.
 
     \b
@@ -146,8 +164,11 @@ def check(packages: Path) -> None:
       journeyman tasks check build/tasks
     """
     from journeyman.admission.gates import STATIC_GATES
-    from journeyman.pipeline.admitting import check_static, package_dirs
+    from journeyman.pipeline.admitting import check_static, held_out_dirs, package_dirs
 
+    if coverage:
+        _coverage(held_out_dirs([packages]))
+        return
     decided = finish(check_static(package_dirs(packages)))
     failed = [a for a in decided if not a.admitted]
     for admission in failed:
