@@ -231,6 +231,10 @@ def test_routes_meet_a_model_that_can_replay_them_or_a_refusal() -> None:
         make_forward(tiny_llama(), ForwardConfig(kind="rows")).open(given)
     with pytest.raises(UserError, match="2 layers, the model has 3"):
         score(qwen(num_hidden_layers=3), given)
+    assert given[0].routes is not None
+    unknown = TrainRow(given[0].ids, given[0].targets, given[0].routes + 3)
+    with pytest.raises(UserError, match="cannot be replayed: expert"):
+        score(qwen(), [unknown])
 
 
 def balance(model: nn.Module, given: list[TrainRow], kind: Any) -> tuple[float, torch.Tensor]:

@@ -198,9 +198,9 @@ class HfForward:
         self.replay = RoutingReplay(routers, watch=balance) if routers else None
 
     def open(self, rows: Sequence[TrainRow], atoms: Sequence[Sequence[int]] | None = None) -> Session:
-        """Start a batch. Raises UserError where rows carry routes and the model routes nothing."""
+        """Start a batch. Raises UserError where rows carry routes that this model cannot replay."""
         if self.replay is not None:
-            self.replay.open()
+            self.replay.open(rows)
         elif any(row.routes is not None for row in rows):
             raise UserError("the rows carry routed experts and this model has no router: build them without routes")
         return _HfSession(self, rows, atoms)

@@ -8,6 +8,7 @@ natural top-k keeps its gate and the router its gradient. Rows are looked up by 
 forward that is computed again replays the same. A position without a record (-1) uses the natural choice.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from journeyman.errors import UserError
-
-Routes = npt.NDArray[np.int64]  # [T - 1 or T, layers, top_k]; -1: not recorded
+from journeyman.training.prefix import TrainRow
 
 
 def routers_of(model: nn.Module) -> list[nn.Module]:
@@ -52,9 +52,15 @@ class RoutingReplay:
     chosen: list[Tensor] = field(default_factory=list)  # [n, top_k] per layer, of the last forward
     _hooks: list[Any] = field(default_factory=list)
 
-    def open(self) -> None:
-        """Hook the routers; what was recorded before is forgotten."""
+    def open(self, rows: Sequence[TrainRow] = ()) -> None:
+        """Hook the routers for these rows. Raises UserError where one's routes cannot be replayed."""
         self.close()
+        weight: Any = self.routers[0].weight  # [experts, hidden]
+        for row in rows:
+            if row.routes is not None and (why := fault(row.routes, len(row.ids), len(weight))):
+                raise UserError(
+                    f"routed experts cannot be replayed: {why}: sample anew, or build the rows without them"
+                )
         for layer, router in enumerate(self.routers):
             self._hooks.append(router.register_forward_hook(self._hook(layer)))
 
