@@ -29,6 +29,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "law.damages_schedule": "journeyman.worlds.types.damages_schedule:DamagesSchedule",
     "law.breach_notice": "journeyman.worlds.types.breach_notice:BreachNotice",
     "law.diligence_findings": "journeyman.worlds.types.diligence_findings:DiligenceFindings",
+    "finance.budget_variance": "journeyman.worlds.types.budget_variance:BudgetVariance",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

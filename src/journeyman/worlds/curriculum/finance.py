@@ -19,10 +19,9 @@ AREAS = (
         entry(
             "finance.budget_variance",
             "Budget variance by driver",
-            "erp",
-            "memo workbook note",
-            "supersession lookalike unit",
-            "driver: price volume mix rate; period: month quarter half; basis: budget forecast prior",
+            "",
+            "comment workbook note",
+            "authority exception claim",
         ),
         entry(
             "finance.cash_forecast",
