@@ -6,6 +6,7 @@ import click
 
 from journeyman.cli.display import Display, finish, next_step, table
 from journeyman.cli.engine_options import engine_options, engine_recipe
+from journeyman.errors import UserError
 
 
 @click.command()
@@ -18,6 +19,8 @@ from journeyman.cli.engine_options import engine_options, engine_recipe
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--sandbox", default="bubblewrap", show_default=True)
 @click.option("--concurrency", type=click.IntRange(1), default=32, show_default=True)
+@click.option("--ray", "workers", type=click.IntRange(1), help="On so many Ray workers instead of in this process.")
+@click.option("--ray-address", help="Of a running Ray cluster. Default: one on this machine, for this job.")
 @engine_options
 def rollout(
     tasks: Path,
@@ -29,6 +32,8 @@ def rollout(
     seed: int,
     sandbox: str,
     concurrency: int,
+    workers: int | None,
+    ray_address: str | None,
     engine: str,
     urls: tuple[str, ...],
     model: str,
@@ -46,6 +51,8 @@ def rollout(
     Example:
       journeyman rollout build/release --policy models/Qwen3-8B --engine sglang --url http://127.0.0.1:30000
     """
+    if ray_address is not None and workers is None:
+        raise UserError(f"--ray-address {ray_address} needs --ray N, the number of workers")
     from journeyman.pipeline.recipe import Options, Recipe
     from journeyman.pipeline.rollout import Wish, rollout
     from journeyman.pipeline.state import Run
@@ -59,7 +66,13 @@ def rollout(
     )
     with Display() as display:
         wish = Wish(tasks, policy, split, attempts, temperature, seed)
-        finished = finish(rollout(Run(recipe, Job(out), display), wish))
+        run = Run(recipe, Job(out), display)
+        if workers is None:
+            finished = finish(rollout(run, wish))
+        else:
+            from journeyman.pipeline.executors.ray import Cluster, rollout_on_ray
+
+            finished = finish(rollout_on_ray(run, wish, Cluster(workers, ray_address)))
     by_task: dict[str, list[str]] = {}
     for one in finished:
         shown = f"{one.reward:.3f}" if one.reward is not None else f"quarantined {one.outcome.layer}"  # type: ignore[union-attr]

@@ -60,8 +60,28 @@ def weights_of(policy: str) -> Path:
     return Path(policy)
 
 
-def _plan(policy: str, directory: Path) -> Plan:
+def plan_of(policy: str, directory: Path) -> Plan:
+    """What a scripted policy does in a task."""
     return plans(directory)[0] if policy == "reference" else Plan(name="no-op", kind="negative", steps=())
+
+
+def planned(run: Run, wish: Wish) -> list[tuple[EpisodeSpec, Path]]:
+    """Every attempt of a wish with its task's directory, in order."""
+    found = []
+    for directory in _directories(wish):
+        slug = ready_task(directory).task.slug
+        for attempt in range(wish.attempts):
+            spec = EpisodeSpec(
+                job=run.job.name,
+                policy=wish.label,
+                task=slug,
+                group=f"rollout.t{wish.temperature:g}",
+                attempt=attempt,
+                sampling=Sampling(temperature=wish.temperature),
+                seed=seed_of(wish.seed, slug, attempt),
+            )
+            found.append((spec, directory))
+    return found
 
 
 async def rollout(run: Run, wish: Wish) -> list[Finished]:
@@ -69,21 +89,10 @@ async def rollout(run: Run, wish: Wish) -> list[Finished]:
     weights = weights_of(wish.policy)
     book = PlanBook()
     specs: list[tuple[EpisodeSpec, ReadyTask]] = []
-    for directory in _directories(wish):
-        ready = ready_task(directory)
-        for attempt in range(wish.attempts):
-            spec = EpisodeSpec(
-                job=run.job.name,
-                policy=wish.label,
-                task=ready.task.slug,
-                group=f"rollout.t{wish.temperature:g}",
-                attempt=attempt,
-                sampling=Sampling(temperature=wish.temperature),
-                seed=seed_of(wish.seed, ready.task.slug, attempt),
-            )
-            if wish.policy in SCRIPTS:
-                book.assign(spec, _plan(wish.policy, directory))
-            specs.append((spec, ready))
+    for spec, directory in planned(run, wish):
+        if wish.policy in SCRIPTS:
+            book.assign(spec, plan_of(wish.policy, directory))
+        specs.append((spec, ready_task(directory)))
     run.progress.stage("rollout", f"{len(specs)} episodes of {wish.label}")
     scripted = wish.policy in SCRIPTS
     lock = hold(run.job.ledger / "lock")
