@@ -25,7 +25,7 @@ class Replicas:
         """`engines`: clients of one kind, not connected yet."""
         self.engines = tuple(engines)
         self.identity: EngineIdentity = self.engines[0].identity
-        self._home: dict[str, Any] = {}  # episode -> the server its prefixes are cached on
+        self._home: dict[str, int] = {}  # episode -> the server its prefixes are cached on
         self._open: Counter[int] = Counter()  # calls in flight, by the server's place
         self._rests_until = [0.0] * len(self.engines)
         self._stack = AsyncExitStack()
