@@ -72,6 +72,10 @@ def draw_people(rng: random.Random, split: Split, roles: tuple[str, ...]) -> dic
     return chosen
 
 
+class NoFiguresError(ValueError):
+    """No number of the split is left that fits."""
+
+
 class Figures:
     """Draws numbers of one split, none twice within a world."""
 
@@ -82,7 +86,7 @@ class Figures:
         self._used: set[int] = set()
 
     def draw(self, low: int, high: int) -> int:
-        """An unused number of this split in [low, high]. Raises ValueError when there is none left."""
+        """An unused number of this split in [low, high]. Raises NoFiguresError when there is none."""
         for _ in range(64):
             value = self._rng.randint(low, high)
             if value not in self._used and self._owner(value) == self._split:
@@ -90,7 +94,7 @@ class Figures:
                 return value
         free = [n for n in range(low, high + 1) if n not in self._used and self._owner(n) == self._split]
         if not free:
-            raise ValueError(f"no figure of split {self._split} is left in [{low}, {high}]")
+            raise NoFiguresError(f"no figure of split {self._split} is left in [{low}, {high}]")
         value = self._rng.choice(free)
         self._used.add(value)
         return value
@@ -99,7 +103,7 @@ class Figures:
         """What `make` gives, drawn anew until its derived figures are different and all of this split.
 
         `make` returns (part, derived figures), drawing with `draw` as it likes; figures below 10 belong to everybody,
-        signs do not matter. Settle up to three at a time. Raises ValueError after `tries`.
+        signs do not matter. Settle up to three at a time. Raises NoFiguresError after `tries`.
         """
         before = set(self._used)
         for _ in range(tries):
@@ -110,7 +114,7 @@ class Figures:
                 self._used.update(sizes)
                 return part
             self._used = set(before)
-        raise ValueError(f"no part whose derived figures belong to split {self._split} in {tries} tries")
+        raise NoFiguresError(f"no part whose derived figures belong to split {self._split} in {tries} tries")
 
 
 def owns_figure(split: Split, value: int) -> bool:

@@ -15,7 +15,7 @@ from journeyman.worlds.base import Pair, WorldDraft, sample_axes
 from journeyman.worlds.cases.derivation import READ, Derivation, Value
 from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap
 from journeyman.worlds.cases.wording import HINTS, RUMOURS, USES
-from journeyman.worlds.lexicon import Figures, draw_companies, draw_people, scattered
+from journeyman.worlds.lexicon import Figures, NoFiguresError, draw_companies, draw_people, scattered
 
 if TYPE_CHECKING:
     from journeyman.worlds.cases.drive import Drive
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound=CaseTruth)
 _FORMS = ("plc", "Group SA", "Holdings BV", "AG", "Ltd", "Industries NV")
 _OTHER_FORMS = ("GmbH", "SARL", "Partners LLP", "Limited", "SpA", "Company AB")
+_ATTEMPTS = 6
 RUMOUR = "rumour"  # source id of the misleading statement
 
 
@@ -121,8 +122,16 @@ class CaseType(ABC, Generic[C]):
         return self.derivation.solve(self.facts(truth))
 
     def truth(self, seed: int, split: Split) -> C:
-        """The frozen ground truth of one world. Raises ValueError where an author's traps do not bite."""
-        rng = random.Random(f"{self.name}:{split}:{seed}")
+        """The frozen ground truth of one world; drawn anew, from another stream, where figures of the split run out."""
+        for attempt in range(_ATTEMPTS):
+            stream = f"{self.name}:{split}:{seed}" + (f":{attempt}" if attempt else "")
+            try:
+                return self._drawn(random.Random(stream), seed, split)
+            except NoFiguresError as error:
+                last = error
+        raise last
+
+    def _drawn(self, rng: random.Random, seed: int, split: Split) -> C:
         axes = sample_axes(rng, self.axes, self.forbidden)
         first, second, *spare = draw_companies(rng, split, 8)
         people = draw_people(rng, split, self.roles)
