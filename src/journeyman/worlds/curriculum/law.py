@@ -131,10 +131,9 @@ AREAS = (
         entry(
             "law.sanctions_screening",
             "A hit that is or is not the listed party",
-            "crm grc",
-            "memo log note",
-            "lookalike supersession authority",
-            "match: name alias owner; share: third half most; list: old new; action: block clear",
+            "crm",
+            "review note log",
+            "supersession lookalike exception",
         ),
         entry(
             "law.filing_deadline",
