@@ -27,6 +27,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "merge": ("journeyman.cli.merge:merge", "Merge checkpoints and verify what was written."),
     "evaluate": ("journeyman.cli.evaluate:evaluate", "Evaluate policies on held-out tasks."),
     "report": ("journeyman.cli.report:report", "Write the HTML and JSON report of a run."),
+    "check": ("journeyman.cli.check:check", "Check what the learner promises, computed here and now."),
+    "ablate": ("journeyman.cli.ablate:ablate", "Train several RL methods on the same tasks and compare them."),
     "gateway": ("journeyman.cli.gateway:gateway", "Serve the capture gateway alone."),
 }
 

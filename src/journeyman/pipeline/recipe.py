@@ -18,6 +18,7 @@ from journeyman.store.atomic import write_atomic
 from journeyman.store.config_file import parse_config
 from journeyman.training.config import ForwardConfig, ModelConfig, OptimiserConfig
 from journeyman.training.credit import CreditConfig
+from journeyman.training.methods import with_credit
 from journeyman.training.schedule import ScheduleConfig
 
 
@@ -106,7 +107,8 @@ class RlRecipe(Record):
     steps: int = Field(60, ge=0)
     """Optimiser steps; each consumes exactly one full batch."""
     groups_per_step: int = Field(12, ge=1)
-    group_size: int = Field(8, ge=2)
+    group_size: int = Field(8, ge=1)
+    """Attempts of one task compared together; 1 with a critic (objective sao)."""
     temperature: float = Field(1.0, gt=0)
     reward_name: str = OPTIMISED
     """`signed.v1` keeps bad, worse and empty apart; `rubric.v1` floors at 0."""
@@ -126,6 +128,17 @@ class RlRecipe(Record):
     schedule: ScheduleConfig = ScheduleConfig()
     model: ModelConfig = ModelConfig()
     forward: ForwardConfig = ForwardConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _credit_goes_with_the_method(cls, values: Any) -> Any:
+        return with_credit(values)
+
+    @model_validator(mode="after")
+    def _groups_compare(self) -> "RlRecipe":
+        if self.group_size < 2 and self.credit.advantage != "critic":
+            raise ValueError(f"group_size = {self.group_size} leaves nothing to compare with: give at least 2, or sao")
+        return self
 
 
 class MergeRecipe(Record):
@@ -214,13 +227,16 @@ def load_recipe(path: Path, overrides: tuple[str, ...] = ()) -> Recipe:
         raise UserError(f"{path} cannot be read ({error.strerror}): give a .toml file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not TOML: {error}") from None
+    if "methods" in data:
+        raise UserError(f"{path} compares methods: type journeyman ablate {path}")
     data.setdefault("name", path.stem)
     for override in overrides:
         _apply(data, override)
-    return _parsed(data, path)
+    return parse_recipe(data, path)
 
 
-def _parsed(data: dict[str, Any], path: Path) -> Recipe:
+def parse_recipe(data: dict[str, Any], path: Path) -> Recipe:
+    """Check a recipe's values; `path` names them in errors. Raises UserError."""
     try:
         return parse_config(data, Recipe)
     except UserError as error:
@@ -246,7 +262,7 @@ def _apply(data: dict[str, Any], override: str) -> None:
 def write_resolved(recipe: Recipe, path: Path) -> None:
     """Write the resolved recipe; a job of another recipe in the same place is refused. Raises UserError."""
     if path.exists():
-        there = _parsed(tomllib.loads(path.read_text()), path)
+        there = parse_recipe(tomllib.loads(path.read_text()), path)
         if there.identity() != recipe.identity():
             raise UserError(f"{path.parent} holds a run of another recipe: give another --out, or its own recipe")
     data = recipe.model_dump(mode="json", exclude_none=True)
