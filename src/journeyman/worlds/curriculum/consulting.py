@@ -59,9 +59,8 @@ AREAS = (
             "consulting.market_sizing",
             "Market size from conflicting studies",
             "",
-            "memo workbook brief",
-            "conflict unit cutoff",
-            "view: value volume; base: sell ship use; gap: growth price",
+            "brief workbook note",
+            "conflict cutoff exception",
         ),
         entry(
             "consulting.portfolio_choice",
