@@ -32,6 +32,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "finance.budget_variance": "journeyman.worlds.types.budget_variance:BudgetVariance",
     "law.sanctions_screening": "journeyman.worlds.types.sanctions_screening:SanctionsScreening",
     "consulting.market_sizing": "journeyman.worlds.types.market_sizing:MarketSizing",
+    "consulting.spans_layers": "journeyman.worlds.types.spans_layers:SpansLayers",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

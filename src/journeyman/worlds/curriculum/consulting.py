@@ -121,9 +121,8 @@ AREAS = (
             "consulting.spans_layers",
             "Spans and layers from the register",
             "",
-            "memo table workbook",
-            "lookalike cutoff exception",
-            "vacant: count skip; matrix: solid dotted; layers: five six seven",
+            "table workbook brief",
+            "exception lookalike claim",
         ),
         entry(
             "consulting.savings_tracking",
