@@ -170,7 +170,7 @@ class ContractRenewal(CaseType[RenewalTruth]):
                 "receipt",
                 "It says that a notice counts on receipt",
                 said,
-                'says whether a notice "counts on receipt" or "counts on dispatch"',
+                'says on what a notice "counts"',
                 ("contract",),
             ),
         )

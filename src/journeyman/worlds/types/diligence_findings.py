@@ -172,7 +172,7 @@ class DiligenceFindings(CaseType[FindingsTruth]):
                 "trigger",
                 f"It says that clauses on {kind} matter",
                 (f"clauses on {kind} matter", f"{kind} clauses matter", f"only {kind} clauses"),
-                'says which "clauses matter" for this kind of deal, as in "control clauses matter"',
+                'says on which clauses this deal turns ("... clauses matter")',
                 ("terms",),
             ),
         )

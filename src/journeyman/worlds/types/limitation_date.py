@@ -213,7 +213,7 @@ class LimitationDate(CaseType[LimitationTruth]):
                 "standstill",
                 f"It says that the {right}",
                 (right,),
-                'says either "standstill counts" or "standstill does not count"',
+                'says whether the standstill "counts" or "does not count"',
                 ("standstill",),
             ),
         )

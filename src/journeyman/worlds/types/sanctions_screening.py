@@ -49,6 +49,7 @@ class SanctionsScreening(CaseType[ScreeningTruth]):
         "regime": ("trade", "finance", "arms", "energy"),
         "segment": ("retail", "freight", "health", "software"),
         "channel": ("branch", "broker", "portal"),
+        "reason": ("renewal", "order", "payment"),
         "country": ("Germany", "France", "Ireland", "Poland"),
         "currency": ("EUR", "USD", "GBP", "CHF"),
     }
@@ -75,7 +76,7 @@ class SanctionsScreening(CaseType[ScreeningTruth]):
             "Decide the hit on account {h.account} and set its status in the crm.",
             "Is {h.customer} to be blocked under the {axes[regime]} list?",
             "Please decide if {h.account} from the {axes[channel]} is blocked or active again.",
-            "Account {h.account} in {axes[country]} is held after a hit, so decide it.",
+            "Account {h.account} in {axes[country]} is held at its {axes[reason]}, so decide it.",
         ),
         "validation": (
             "May we serve {h.customer} in {axes[country]}?",
@@ -83,7 +84,7 @@ class SanctionsScreening(CaseType[ScreeningTruth]):
         ),
         "heldout": (
             "A {axes[regime]} list hit {h.customer}, which you settle in the crm.",
-            "From the {axes[channel]} comes {h.account}, held until somebody looks at its owners.",
+            "A {axes[reason]} of {h.account} is held until somebody looks at its owners.",
             "Settle whether account {h.account} stays shut.",
         ),
     }
@@ -159,7 +160,7 @@ class SanctionsScreening(CaseType[ScreeningTruth]):
             Source("rules", "rules.txt", f"{axes['regime']} rules", rules, h.old_list),
             Source("lists", "lists.txt", f"{axes['country']} lists, last one holds", lists, max(h.lists)),
             Source("owners", "owners.txt", f"{axes['segment']} {h.account} owners", owners, today),
-            Source("holder", "holder.txt", f"{axes['channel']} extract", held, today),
+            Source("holder", "holder.txt", f"{axes['channel']} {axes['reason']}", held, today),
         )
 
     def looks(self, truth: ScreeningTruth, values: Mapping[str, Value]) -> tuple[str | PlanStep, ...]:
