@@ -33,6 +33,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "law.sanctions_screening": "journeyman.worlds.types.sanctions_screening:SanctionsScreening",
     "consulting.market_sizing": "journeyman.worlds.types.market_sizing:MarketSizing",
     "consulting.spans_layers": "journeyman.worlds.types.spans_layers:SpansLayers",
+    "consulting.headcount_plan": "journeyman.worlds.types.headcount_plan:HeadcountPlan",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

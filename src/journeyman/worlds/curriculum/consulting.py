@@ -228,10 +228,9 @@ AREAS = (
         entry(
             "consulting.headcount_plan",
             "Headcount plan with leave and starts",
-            "grc",
-            "workbook memo note",
-            "cutoff exception missing",
-            "leave: birth study none; start: fixed open; cap: seats cash; unit: heads fte",
+            "",
+            "workbook plan note",
+            "cutoff claim exception",
         ),
         entry(
             "consulting.system_selection",
