@@ -125,7 +125,7 @@ AREAS = (
             "law.breach_notice",
             "Whether and when a breach is notified",
             "",
-            "review report log",
+            "review report schedule",
             "conflict unit lookalike",
         ),
         entry(

@@ -45,7 +45,7 @@ class BreachNotice(CaseType[BreachTruth]):
     }
     roles = ("analyst", "officer", "counsel", "registrar", "partner", "manager")
     stakeholders = ("counsel", "registrar", "partner", "manager")
-    deliverables = ("review", "report", "log")
+    deliverables = ("review", "report", "schedule")
     derivation = DERIVATION
     fields = (
         Field(
