@@ -165,7 +165,7 @@ def _withdrawn(directory: Path, digest: str) -> dict[str, str]:
 
 
 def withdraw(release: Release, screen: str, screened: int, found: Mapping[str, str]) -> Path:
-    """Record a screening beside the release, which stays as it is. Raises UserError for detectors that screened before."""
+    """Record a screening beside the release, which stays as it is. Raises UserError for detectors that did before."""
     digest = release.manifest.digest()
     path = release.directory.with_name(release.directory.name + SCREENS) / f"{digest[:16]}-{screen[:16]}.json"
     if path.exists():
