@@ -258,3 +258,6 @@ def test_one_identity_on_both_sides_of_a_check_is_refused(tmp_path: Path) -> Non
         Author(models | {"reviewer": models["proposer"]}, trace)
     with pytest.raises(UserError, match="no model for the role solver"):
         Author({role: model for role, model in models.items() if role != "solver"}, trace)
+    warmer = ScriptedModel([], name="drafter@another-temperature")
+    with pytest.raises(UserError, match="drafter and adversary are both drafter"):
+        Author(models | {"adversary": warmer}, trace)

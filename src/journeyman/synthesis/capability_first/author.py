@@ -60,8 +60,9 @@ class Author:
         if missing := [role for role in ROLES if role not in self.models]:
             raise UserError(f"no model for the role {missing[0]}: name one each for {', '.join(ROLES)}")
         for one, other in _APART:
-            if self.models[one].name == self.models[other].name:
-                raise UserError(f"{one} and {other} are both {self.models[one].name}: they check each other, name two")
+            if _identity(self.models[one]) == _identity(self.models[other]):
+                who = _identity(self.models[one])
+                raise UserError(f"{one} and {other} are both {who}: they check each other, name two models")
 
     async def write(self, target: ReferenceTask, documents: Sequence[Brief]) -> Proposal | Rejected:
         """One task over `documents`, after the capabilities of `target`; or why there is none."""
@@ -160,3 +161,8 @@ class Author:
         review = await self._ask(stage, role, Review, messages)
         if not review.accept:
             raise _Stopped(stage, review.reasons or ("no reason given",))
+
+
+def _identity(model: Model) -> str:
+    """Who a model is: its name without its decoding settings, so that another temperature is no other reviewer."""
+    return model.name.partition("@")[0]
