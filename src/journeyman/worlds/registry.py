@@ -34,6 +34,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "consulting.market_sizing": "journeyman.worlds.types.market_sizing:MarketSizing",
     "consulting.spans_layers": "journeyman.worlds.types.spans_layers:SpansLayers",
     "consulting.headcount_plan": "journeyman.worlds.types.headcount_plan:HeadcountPlan",
+    "consulting.survey_reading": "journeyman.worlds.types.survey_reading:SurveyReading",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

@@ -175,9 +175,8 @@ AREAS = (
             "consulting.survey_reading",
             "What a survey does and does not show",
             "",
-            "memo brief table",
-            "missing exception conflict",
-            "bias: panel late paid; base: users all; question: choice score",
+            "brief table note",
+            "exception lookalike unit",
         ),
         entry(
             "consulting.customer_concentration",
