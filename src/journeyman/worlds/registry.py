@@ -35,6 +35,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "consulting.spans_layers": "journeyman.worlds.types.spans_layers:SpansLayers",
     "consulting.headcount_plan": "journeyman.worlds.types.headcount_plan:HeadcountPlan",
     "consulting.survey_reading": "journeyman.worlds.types.survey_reading:SurveyReading",
+    "consulting.customer_concentration": "journeyman.worlds.types.customer_concentration:CustomerConcentration",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

@@ -181,10 +181,9 @@ AREAS = (
         entry(
             "consulting.customer_concentration",
             "Concentration after grouping parents",
-            "crm erp",
-            "memo table note",
+            "",
+            "table note brief",
             "lookalike cutoff exception",
-            "top: one five ten; tie: owner buyer; basis: booked billed",
         ),
         entry(
             "consulting.expert_calls",
