@@ -36,6 +36,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "consulting.headcount_plan": "journeyman.worlds.types.headcount_plan:HeadcountPlan",
     "consulting.survey_reading": "journeyman.worlds.types.survey_reading:SurveyReading",
     "consulting.customer_concentration": "journeyman.worlds.types.customer_concentration:CustomerConcentration",
+    "consulting.cost_baseline": "journeyman.worlds.types.cost_baseline:CostBaseline",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

@@ -112,10 +112,9 @@ AREAS = (
         entry(
             "consulting.cost_baseline",
             "Cost baseline without one-offs",
-            "erp",
-            "workbook memo note",
-            "exception unit lookalike",
-            "oneoff: suit move flood; year: cash book; scope: pay all",
+            "",
+            "workbook brief note",
+            "claim lookalike missing",
         ),
         entry(
             "consulting.spans_layers",
