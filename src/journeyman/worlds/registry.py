@@ -37,6 +37,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "consulting.survey_reading": "journeyman.worlds.types.survey_reading:SurveyReading",
     "consulting.customer_concentration": "journeyman.worlds.types.customer_concentration:CustomerConcentration",
     "consulting.cost_baseline": "journeyman.worlds.types.cost_baseline:CostBaseline",
+    "consulting.entry_decision": "journeyman.worlds.types.entry_decision:EntryDecision",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

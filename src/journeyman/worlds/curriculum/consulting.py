@@ -73,10 +73,9 @@ AREAS = (
         entry(
             "consulting.entry_decision",
             "Country to enter under constraints",
-            "crm",
-            "memo brief table",
-            "exception missing claim",
-            "bar: licence tax port; mode: build buy ally; pay: two four",
+            "",
+            "brief table note",
+            "exception claim missing",
         ),
         entry(
             "consulting.pricing_change",
