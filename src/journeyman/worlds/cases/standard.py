@@ -22,6 +22,7 @@ from journeyman.worlds.scripts import plan, read
 
 STANDARD_BUDGET = Budget(max_turns=80, max_sampled_tokens=64_000, policy_seconds=1800.0, command_seconds=60.0)
 _OFFICE = {"docx", "xlsx", "pptx"}
+_KEPT = "Leave the source files as they are"  # said in every request, so no answer: the request handed back is none
 
 
 def realise(kind: CaseType[Any], truth: Any) -> WorldDraft:
@@ -87,7 +88,7 @@ def _instruction(kind: CaseType[Any], truth: Any, rng: random.Random, path: str)
         f"{first}\n\nOpen with a two-column table of item and value; it is read by a program, so use these labels word "
         f"for word:\n{labels}\n\n{kind.meaning.format(**names)} Figures are written in full, without a unit.\n\n"
         f"Below the table name the files you relied on, and address the result to {setting['person']}.{remarks} "
-        f"Leave the source files as they are."
+        f"{_KEPT}."
     )
 
 
@@ -125,7 +126,7 @@ def _basis(kind: CaseType[Any], truth: Any, path: str, where: Mapping[str, str])
             "addressee",
             f"It is addressed to {person}",
             0.5,
-            check("text_contains", path=path, all=[person]),
+            check("text_contains", path=path, all=[person], none=[_KEPT]),
             "addressee",
             relied[:1],
             "form",
