@@ -28,7 +28,7 @@ AREAS = (
             "operations.carrier_claim",
             "Claim against a carrier in time",
             "tms",
-            "letter report log",
+            "letter report record",
             "supersession lookalike authority",
         ),
         entry(
@@ -50,9 +50,8 @@ AREAS = (
             "operations.batch_release",
             "Batch released, reworked or blocked",
             "mes grc",
-            "report note log",
-            "supersession exception authority",
-            "test: assay leak torque; limit: spec customer; deviation: open closed",
+            "report paper record",
+            "supersession exception lookalike",
         ),
         entry(
             "operations.supplier_corrective",

@@ -58,7 +58,7 @@ class CarrierClaim(CaseType[ClaimTruth]):
     }
     roles = ("clerk", "supervisor", "planner", "surveyor", "safety_lead", "treasurer")
     stakeholders = ("supervisor", "planner", "safety_lead", "treasurer")
-    deliverables = ("letter", "report", "log")
+    deliverables = ("letter", "report", "record")
     derivation = DERIVATION
     fields = (
         Field(
@@ -72,7 +72,7 @@ class CarrierClaim(CaseType[ClaimTruth]):
         ),
         Field("ceiling", "Ceiling", "ceiling", "The carrier owes at most {value} for {shipment}", ("survey", "terms")),
         Field("loss", "Loss", "loss", "The loss of {shipment} is {value}, salvage taken off", ("survey",)),
-        Field("claim", "Claimable amount", "claim", "The claimable amount of {shipment} is {value}", ("survey",)),
+        Field("claim", "Claim", "claim", "The claimable amount of {shipment} is {value}", ("survey",)),
         Field(
             "days",
             "Days to notice",
