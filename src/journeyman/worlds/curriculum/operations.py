@@ -65,9 +65,8 @@ AREAS = (
             "operations.downtime_analysis",
             "Lost hours by cause",
             "mes",
-            "report workbook note",
-            "lookalike cutoff unit",
-            "loss: stop speed scrap; plan: yes no; span: day week",
+            "report workbook summary",
+            "conflict exception missing",
         ),
         entry(
             "operations.change_control",
