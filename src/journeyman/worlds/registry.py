@@ -40,6 +40,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "consulting.entry_decision": "journeyman.worlds.types.entry_decision:EntryDecision",
     "operations.batch_release": "journeyman.worlds.types.batch_release:BatchRelease",
     "operations.downtime_analysis": "journeyman.worlds.types.downtime_analysis:DowntimeAnalysis",
+    "operations.work_order": "journeyman.worlds.types.work_order:WorkOrder",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

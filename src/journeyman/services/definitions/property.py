@@ -15,12 +15,13 @@ OrderId = Annotated[str, "Work order number"]
 
 
 class Lease(TypedDict):
-    """One lease."""
+    """One lease, from its first day to its last."""
 
     lease_id: str
     tenant: str
     unit: str
     first_day: str
+    last_day: str
 
 
 class Leases(TypedDict):
@@ -89,7 +90,6 @@ class Contractor(TypedDict):
     """A contractor; it may not work on a day after its insurance."""
 
     contractor: str
-    trade: str
     insured_until: str
 
 
@@ -105,6 +105,7 @@ def _as_lease(row: Row) -> Lease:
         "tenant": row["tenant"],
         "unit": row["unit"],
         "first_day": row["first_day"],
+        "last_day": row["last_day"],
     }
 
 
@@ -198,11 +199,7 @@ def get_budget(db: Session, building: Annotated[str, "Building"]) -> Budget:
 def list_contractors(db: Session, trade: Annotated[str | None, "Only this trade"] = None) -> Contractors:
     """List contractors."""
     rows = db.rows("contractors") if trade is None else db.rows("contractors", trade=trade)
-    return {
-        "contractors": [
-            {"contractor": r["contractor"], "trade": r["trade"], "insured_until": r["insured_until"]} for r in rows
-        ]
-    }
+    return {"contractors": [{"contractor": r["contractor"], "insured_until": r["insured_until"]} for r in rows]}
 
 
 @tool("orders.place", writes=True)
@@ -242,7 +239,11 @@ PROPERTY = ServiceDefinition(
     name="property",
     title="Property management",
     tables=(
-        Table("leases", {"lease_id": "text", "tenant": "text", "unit": "text", "first_day": "text"}, {"first_day": ""}),
+        Table(
+            "leases",
+            {"lease_id": "text", "tenant": "text", "unit": "text", "first_day": "text", "last_day": "text"},
+            {"first_day": "", "last_day": ""},
+        ),
         Table(
             "charges",
             {"charge_id": "text", "lease_id": "text", "amount": "integer", "year": "text", "posted_by": "text"},

@@ -102,10 +102,9 @@ AREAS = (
         entry(
             "operations.work_order",
             "Work order within duty and budget",
-            "property ticketing",
-            "log note memo",
-            "authority exception lookalike",
-            "fault: lift heat roof lock; duty: owner tenant; urgency: low high; quote: one two",
+            "property",
+            "record letter report",
+            "cutoff exception lookalike",
         ),
     ),
 )
