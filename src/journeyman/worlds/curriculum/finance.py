@@ -208,9 +208,8 @@ AREAS = (
             "finance.borrowing_base",
             "Borrowing base of receivables and stock",
             "erp",
-            "statement memo note",
+            "statement schedule report",
             "exception cutoff lookalike",
-            "asset: receivables stock both; limit: debtor age country; reserve: rent tax none",
         ),
         entry(
             "finance.credit_grading",
