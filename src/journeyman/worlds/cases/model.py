@@ -32,6 +32,11 @@ def decimal(value: Value) -> str:
     return f"{sign}{abs(value) // 100}.{abs(value) % 100:02d}"
 
 
+def percent(part: int, whole: int) -> int:
+    """Percent in hundredths, rounded half up."""
+    return (20_000 * part + whole) // (2 * whole)
+
+
 class Field(NamedTuple):
     """One line of the deliverable, and the criterion on it."""
 

@@ -6,15 +6,10 @@ Invariant: the largest group is larger than the largest account of any other gro
 from journeyman.records.base import Record
 from journeyman.worlds.cases.drive import Drive, Tab, money, plot
 from journeyman.worlds.cases.kind import Common
-from journeyman.worlds.cases.model import decimal
+from journeyman.worlds.cases.model import decimal, percent
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide
 from journeyman.worlds.lexicon import shift_date
-
-
-def percent(part: int, whole: int) -> int:
-    """Percent in hundredths, rounded half up."""
-    return (20_000 * part + whole) // (2 * whole)
 
 
 class Survey(Record):

@@ -6,6 +6,7 @@ Invariant: at least one contract in force needs a missing consent; every wrong r
 from journeyman.records.base import Record
 from journeyman.worlds.cases.drive import Drive, Tab, money
 from journeyman.worlds.cases.kind import Common
+from journeyman.worlds.cases.model import percent
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.lexicon import shift_date
 
@@ -83,11 +84,6 @@ def simulate(common: Common, *, deal: str, adds: bool, given: bool, condition: b
         ended_on=shift_date(today, -rng.randint(20, 50)),
         asked_on=shift_date(today, -rng.randint(5, 15)),
     )
-
-
-def percent(part: int, whole: int) -> int:
-    """Percent in hundredths, rounded half up."""
-    return (20_000 * part + whole) // (2 * whole)
 
 
 def put_room(drive: Drive, r: Room, seller: str, associate: str) -> None:

@@ -6,6 +6,7 @@ Invariant: one study holds, the latest whose field work ended by the cut-off; on
 from journeyman.records.base import Record
 from journeyman.worlds.cases.drive import Drive, Tab, money, plot
 from journeyman.worlds.cases.kind import Common
+from journeyman.worlds.cases.model import percent
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide
 from journeyman.worlds.lexicon import shift_date
@@ -27,11 +28,6 @@ class Market(Record):
     sales: int
     older: str
     later: str
-
-
-def percent(part: int, whole: int) -> int:
-    """Percent in hundredths, rounded half up."""
-    return (20_000 * part + whole) // (2 * whole)
 
 
 def simulate_market(common: Common, *, holds: str, level: str) -> Market:

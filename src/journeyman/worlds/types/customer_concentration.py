@@ -6,9 +6,9 @@ from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
-from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal
+from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal, percent
 from journeyman.worlds.families import customers
-from journeyman.worlds.families.customers import Accounts, percent
+from journeyman.worlds.families.customers import Accounts
 
 
 def _owners(owners: Mapping[str, str], move: Mapping[str, str], moved_on: str, cutoff: str) -> dict[str, str]:
