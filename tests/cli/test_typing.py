@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
+from journeyman.cli.display import Real
 from journeyman.cli.main import VERBS, app, main
 
 ROOT = Path(__file__).parents[2]
@@ -170,3 +171,55 @@ def test_a_failed_check_exits_1_and_names_it(capsys: pytest.CaptureFixture[str],
     assert "Traceback" not in err
     assert code in (1, 2)
     assert package.name in out + err
+
+
+def _options() -> Iterator[tuple[tuple[str, ...], click.Option]]:
+    context = click.Context(app)
+    for words in ALL:
+        command = app.get_command(context, words[0])
+        for word in words[1:]:
+            assert isinstance(command, click.Group)
+            command = command.commands[word]
+        assert command is not None
+        yield from ((words, option) for option in command.params if isinstance(option, click.Option))
+
+
+def test_every_number_typed_is_finite() -> None:
+    for words, option in _options():
+        assert not isinstance(option.type, click.types.FloatParamType) or isinstance(option.type, Real), (words, option)
+    context = click.Context(app)
+    for wrong in ("nan", "inf", "-inf"):
+        with pytest.raises(click.BadParameter, match="finite"):
+            Real().convert(wrong, None, context)
+
+
+@pytest.mark.parametrize("verb", ["run recipes/quickstart.toml", "rollout tasks", "tasks make", "evaluate release"])
+def test_a_file_where_a_directory_is_wanted_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, verb: str
+) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        code, out, err = typed(capsys, *verb.split(), "--out", str(place))
+        assert (code, out) == (2, "")
+        assert f"{tmp_path / 'file'} is no directory: give another path" in err
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["rl.optimiser.lr=nan", "sft.optimiser.lr=-1", "rl.schedule.floor=2", "rl.credit.shaping.output_rate=-1"],
+)
+def test_a_number_that_no_run_can_use_is_refused_before_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, override: str
+) -> None:
+    recipe = str(ROOT / "recipes" / "quickstart.toml")
+    code, _, err = typed(capsys, "run", recipe, "--set", override, "--out", str(tmp_path / "run"))
+    assert code == 2
+    assert override.partition("=")[0] in err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_recipe_that_says_nothing_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "empty.toml").touch()
+    code, _, err = typed(capsys, "run", str(tmp_path / "empty.toml"), "--out", str(tmp_path / "run"))
+    assert code == 2
+    assert "says nothing" in err

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from journeyman.cli.display import Display, console, finish, next_step
+from journeyman.cli.display import Display, NewPlace, console, finish, next_step
 
 
 @click.command()
 @click.argument("recipe", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Directory of all cells. Default: runs/NAME.")
+@click.option("--out", type=NewPlace(), help="Directory of all cells. Default: runs/NAME.")
 @click.option("--quiet", is_flag=True, help="Only the table.")
 def ablate(recipe: Path, out: Path | None, quiet: bool) -> None:
     """Train the methods of RECIPE on the same tasks and SFT policy, each under several seeds; goes on where it stopped.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from journeyman.cli.display import next_step, table
+from journeyman.cli.display import NewPlace, Real, next_step, table
 
 if TYPE_CHECKING:
     from journeyman.records.batch import DatasetManifest
@@ -33,9 +33,9 @@ def data() -> None:
 @data.command()
 @click.argument("run", type=PATH)
 @click.option("--policy", default="expert", show_default=True, help="Whose episodes.")
-@click.option("--out", type=PATH, required=True, help="Dataset directory, create-only.")
+@click.option("--out", type=NewPlace(), required=True, help="Dataset directory, create-only.")
 @click.option("--max-length", type=click.IntRange(2), default=2048, show_default=True, help="Longer rows are dropped.")
-@click.option("--min-reward", type=float, help="Leave out episodes below this reward.")
+@click.option("--min-reward", type=Real(), help="Leave out episodes below this reward.")
 @click.option("--sanitise", is_flag=True, help="Mask, truncate or discard what a record shows to be wrong.")
 @click.option("--subagents", is_flag=True, help="Train subagents' turns too.")
 def sft(
@@ -64,7 +64,7 @@ def sft(
 @data.command()
 @click.argument("run", type=PATH)
 @click.option("--policy", default="rl-train", show_default=True, help="Whose episodes.")
-@click.option("--out", type=PATH, required=True, help="Dataset directory, create-only.")
+@click.option("--out", type=NewPlace(), required=True, help="Dataset directory, create-only.")
 @click.option("--reward", default="signed.v1", show_default=True, help="Which named reward the batch is about.")
 @click.option("--groups", type=click.IntRange(1), help="At most this many groups, in name order.")
 @click.option("--subagents", is_flag=True, help="Train subagents' turns under the same reward.")

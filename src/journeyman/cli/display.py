@@ -1,11 +1,15 @@
 """What the terminal shows: rich progress on anything long, plain lines otherwise, and the next command to type."""
 
 import asyncio
+import math
+import os
 import sys
 from collections.abc import Coroutine
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -63,6 +67,34 @@ class Display:
         """One line that stays."""
         if self._verbose:
             console.print(line, markup=False, soft_wrap=True)
+
+
+class NewPlace(click.Path):
+    """A path to write below: nothing on the way to it may be a file or closed to us."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path. Fails where it, or what it would lie in, is no directory that can be written."""
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        there = next(p for p in (path, *path.absolute().parents) if p.exists() or p.is_symlink())
+        if not there.is_dir():
+            self.fail(f"{there} is no directory: give another path", param, ctx)
+        if there != path and (not os.access(there, os.W_OK | os.X_OK) or there.is_relative_to("/proc")):
+            self.fail(f"{there} cannot be written to: give another path", param, ctx)
+        return path
+
+
+class Real(click.FloatRange):
+    """A finite number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number. Fails for nan and infinities."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return number
 
 
 def finish(coroutine: Coroutine[Any, Any, T]) -> T:

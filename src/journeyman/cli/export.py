@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from journeyman.cli.display import table
+from journeyman.cli.display import NewPlace, table
 
 PATH = click.Path(path_type=Path)
-OUT = click.option("--out", type=PATH, required=True, help="Directory of the export, create-only.")
+OUT = click.option("--out", type=NewPlace(), required=True, help="Directory of the export, create-only.")
 
 
 @click.group()

@@ -97,7 +97,7 @@ def main(arguments: list[str] | None = None) -> Any:
     except click.exceptions.Exit as error:
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        code = _fail("interrupted; what was sealed is kept, the same command with --resume goes on", 130)
+        code = _fail("interrupted; what was sealed is kept: type it again (journeyman run: with --resume)", 130)
     except UserError as error:
         code = _fail(" ".join(str(error).split()))
     except JourneymanError as error:

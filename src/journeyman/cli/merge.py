@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from journeyman.cli.display import Display, finish, next_step
+from journeyman.cli.display import Display, NewPlace, finish, next_step
 from journeyman.errors import UserError
 
 PATH = click.Path(path_type=Path)
@@ -28,7 +28,7 @@ def method_config(method: str, settings: tuple[str, ...]) -> dict[str, Any]:
 
 @click.command()
 @click.argument("parents", type=PATH, nargs=-1, required=True)
-@click.option("--out", type=PATH, required=True, help="Directory of the merged checkpoint, create-only.")
+@click.option("--out", type=NewPlace(), required=True, help="Directory of the merged checkpoint, create-only.")
 @click.option("--method", default="soup", show_default=True, help="soup, slerp, ties or task_arithmetic.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the method, e.g. t=0.3.")
 @click.option("--base", type=PATH, help="Common ancestor, for ties and task_arithmetic.")
@@ -47,7 +47,7 @@ def merge(
 
     \b
     Example:
-      journeyman merge runs/quickstart/weights/rl/v60 runs/quickstart/weights/rl/v50 --out build/merged
+      journeyman merge runs/quickstart/weights/rl/v50 runs/quickstart/weights/rl/v40 --out build/merged
     """
     from journeyman.pipeline.training_runs import process
 

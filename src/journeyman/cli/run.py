@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from journeyman.cli.display import Display, finish, next_step
+from journeyman.cli.display import Display, NewPlace, finish, next_step
 
 
 @click.command()
 @click.argument("recipe", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Run directory. Default: runs/NAME of the recipe.")
+@click.option("--out", type=NewPlace(), help="Run directory. Default: runs/NAME of the recipe.")
 @click.option("--resume", is_flag=True, help="Go on with a run that was stopped; finished stages are not repeated.")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one key, e.g. --set rl.steps=10."

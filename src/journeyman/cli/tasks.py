@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from journeyman.cli.display import Display, console, finish, next_step, table
+from journeyman.cli.display import Display, NewPlace, console, finish, next_step, table
 from journeyman.errors import UserError
 
 SIZE = click.Choice(["compact", "standard"])
@@ -62,7 +62,7 @@ def types(live: bool) -> None:
     help="With --from: models write; a file of endpoints by role, see docs.",
 )
 @click.option("--licence", default="", help="With --from: the terms of documents that no LICENSE file is beside.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Directory for the packages.")
+@click.option("--out", type=NewPlace(), required=True, help="Directory for the packages.")
 def make(
     names: tuple[str, ...],
     size: str,

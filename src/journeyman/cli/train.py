@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from journeyman.cli.display import Display, finish, next_step
+from journeyman.cli.display import Display, NewPlace, Real, finish, next_step
 
 PATH = click.Path(path_type=Path)
 
@@ -22,9 +22,9 @@ def train() -> None:
 @train.command()
 @click.argument("dataset", type=PATH)
 @click.option("--policy", default="base", show_default=True, help="base, or a model directory to start from.")
-@click.option("--out", type=PATH, required=True, help="Directory of the trained policy, create-only.")
-@click.option("--epochs", type=click.FloatRange(min=0, min_open=True), default=2.0, show_default=True)
-@click.option("--lr", type=click.FloatRange(min=0, min_open=True), default=1e-3, show_default=True)
+@click.option("--out", type=NewPlace(), required=True, help="Directory of the trained policy, create-only.")
+@click.option("--epochs", type=Real(min=0, min_open=True), default=2.0, show_default=True)
+@click.option("--lr", type=Real(min=0, min_open=True), default=1e-3, show_default=True)
 @click.option("--batch-rows", type=click.IntRange(1), default=16, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
 def sft(dataset: Path, policy: str, out: Path, epochs: float, lr: float, batch_rows: int, seed: int) -> None:
@@ -57,9 +57,9 @@ def sft(dataset: Path, policy: str, out: Path, epochs: float, lr: float, batch_r
 @train.command()
 @click.argument("batches", type=PATH, nargs=-1, required=True)
 @click.option("--policy", default="base", show_default=True, help="The policy that sampled the first batch.")
-@click.option("--out", type=PATH, required=True, help="Directory for weights/, state/ and updates.jsonl.")
+@click.option("--out", type=NewPlace(), required=True, help="Directory for weights/, state/ and updates.jsonl.")
 @click.option("--objective", default="cispo", show_default=True)
-@click.option("--lr", type=click.FloatRange(min=0, min_open=True), default=4e-4, show_default=True)
+@click.option("--lr", type=Real(min=0, min_open=True), default=4e-4, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
 def rl(batches: tuple[Path, ...], policy: str, out: Path, objective: str, lr: float, seed: int) -> None:
     """One optimiser step on each of BATCHES (made by `journeyman data rl`), in name order; goes on where it stopped.

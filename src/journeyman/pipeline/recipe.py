@@ -227,6 +227,8 @@ def load_recipe(path: Path, overrides: tuple[str, ...] = ()) -> Recipe:
         raise UserError(f"{path} cannot be read ({error.strerror}): give a .toml file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not TOML: {error}") from None
+    if not data and not overrides:
+        raise UserError(f"{path} says nothing: start from recipes/quickstart.toml")
     if "methods" in data:
         raise UserError(f"{path} compares methods: type journeyman ablate {path}")
     data.setdefault("name", path.stem)

@@ -14,6 +14,7 @@ import hmac
 import json
 import os
 import secrets
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -149,6 +150,7 @@ def main(argv: list[str] | None = None) -> None:
     secret = os.environ.pop(ADMIN_SECRET, "")
     if not secret:
         parser.error(f"the environment variable {ADMIN_SECRET} must hold the admin secret")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to answer; it ends this process
     asyncio.run(serve_host(options.socket, secret, lambda: print("ready", flush=True)))
 
 

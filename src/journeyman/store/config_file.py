@@ -1,8 +1,9 @@
 """A config file for one process: TOML or JSON read into a frozen record; an unknown key names the nearest one."""
 
 import json
+import math
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,6 +30,8 @@ def load_config(path: Path, kind: type[C]) -> C:
 
 def parse_config(values: dict[str, Any], kind: type[C]) -> C:
     """Check config values. Raises UserError naming the key, the value and the nearest key or what was expected."""
+    if odd := next(_not_finite(values), ""):
+        raise UserError(f"{odd} is not a finite number: write one")
     try:
         return kind.model_validate(values)
     except ValidationError as error:
@@ -41,6 +44,18 @@ def parse_config(values: dict[str, Any], kind: type[C]) -> C:
         if first["type"] == "value_error":  # said by the record itself, in words of its own
             raise UserError(f"{where}: {first['ctx']['error']}" if where else str(first["ctx"]["error"])) from None
         raise UserError(f"{where} = {first.get('input')!r}: {first['msg']}") from None
+
+
+def _not_finite(value: Any, where: str = "") -> Iterator[str]:
+    """`key = value` of every number that is nan or infinite."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield f"{where} = {value}"
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _not_finite(inner, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _not_finite(inner, where)
 
 
 def _keys(kind: type[BaseModel]) -> Iterable[str]:

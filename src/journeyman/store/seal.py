@@ -68,7 +68,7 @@ def verify_seal(directory: Path) -> Seal:
     present = set(_files(directory))
     for path, digest in sorted(record.files.items()):
         if path not in present:
-            raise SealBroken(f"{directory / path} is missing from the sealed directory, and {SEAL_NAME} has it")
+            raise SealBroken(f"{directory / path} is missing, and {directory / SEAL_NAME} has it: one of them changed")
         if _sha256(directory / path) != digest:
             text = f"{directory / path} changed after sealing: it is not what {SEAL_NAME} says"
             raise SealBroken(text, directory / path)

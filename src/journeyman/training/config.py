@@ -32,11 +32,11 @@ class OptimiserConfig(Record):
     """Peak learning rates and regularisation."""
 
     kind: Literal["adamw", "muon"] = "adamw"  # muon: hidden matrices by Muon, the rest by AdamW
-    lr: float = 5e-5  # AdamW
-    muon_lr: float = 0.01
+    lr: float = Field(5e-5, ge=0, le=10)  # AdamW
+    muon_lr: float = Field(0.01, ge=0, le=10)
     betas: tuple[float, float] = (0.9, 0.95)
     epsilon: float = 1e-8
-    weight_decay: float = 0.0
+    weight_decay: float = Field(0.0, ge=0)
     clip_norm: float | None = 1.0  # of the global gradient; None: off
 
 

@@ -3,6 +3,8 @@
 from math import cos, pi
 from typing import Literal
 
+from pydantic import Field
+
 from journeyman.records.base import Record
 
 
@@ -10,8 +12,8 @@ class ScheduleConfig(Record):
     """Shape of the learning rate over the run."""
 
     kind: Literal["constant", "cosine"] = "constant"
-    warmup_fraction: float = 0.0  # of all steps
-    floor: float = 0.02  # last factor of the cosine: 1e-5 -> 2e-7
+    warmup_fraction: float = Field(0.0, ge=0, le=1)  # of all steps
+    floor: float = Field(0.02, ge=0, le=1)  # last factor of the cosine: 1e-5 -> 2e-7
 
 
 def factor(step: int, total: int, config: ScheduleConfig) -> float:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from journeyman.records.base import Record
 from journeyman.records.batch import Member
@@ -27,16 +27,16 @@ FloatArray = npt.NDArray[np.float64]
 class ShapingConfig(Record):
     """Constants of the shaped reward."""
 
-    turn_cap: int = 250  # reward has faded to zero at this many model calls
-    turn_start: int = 125  # fading starts here
-    output_allowance: int = 30_000  # sampled tokens that cost nothing
-    output_rate: float = 0.002  # per 1,000 sampled tokens beyond the allowance
-    output_cap: float = 0.1
-    extreme_start: int = 100_000  # sampled tokens
+    turn_cap: int = Field(250, ge=0)  # reward has faded to zero at this many model calls
+    turn_start: int = Field(125, ge=0)  # fading starts here
+    output_allowance: int = Field(30_000, ge=0)  # sampled tokens that cost nothing
+    output_rate: float = Field(0.002, ge=0)  # per 1,000 sampled tokens beyond the allowance
+    output_cap: float = Field(0.1, ge=0)
+    extreme_start: int = Field(100_000, ge=0)  # sampled tokens
     extreme_ramp: int = 50_000  # sampled tokens
-    extreme_cap: float = 0.5
-    invalid_rate: float = 0.02  # per malformed or unknown call
-    invalid_cap: float = 0.2
+    extreme_cap: float = Field(0.5, ge=0)
+    invalid_rate: float = Field(0.02, ge=0)  # per malformed or unknown call
+    invalid_cap: float = Field(0.2, ge=0)
     gate_extreme: bool = True  # the extreme-length term, too, applies only where the group's mean is positive
 
     @model_validator(mode="after")

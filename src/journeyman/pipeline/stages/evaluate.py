@@ -43,12 +43,18 @@ def specs(run: Run, policy: str, tasks: list[ReadyTask]) -> Iterator[tuple[Episo
                 )
 
 
+def evaluated(run: Run) -> list[str]:
+    """The policies the recipe names, without `merged` where the merge found nothing to merge."""
+    skipped = "skipped" in (run.figures("merge") or {})
+    return [name for name in run.recipe.evaluation.policies if not (skipped and name == "merged")]
+
+
 async def evaluate(run: Run) -> dict[str, Any]:
     """Evaluate every policy the recipe names. Returns the stage's figures."""
     started = time.monotonic()
     options = run.recipe.options
     tasks = tasks_of(run.release, "heldout")
-    policies = {name.partition("=")[0]: run.policy(name) for name in run.recipe.evaluation.policies}
+    policies = {name.partition("=")[0]: run.policy(name) for name in evaluated(run)}
     plans = {name: list(specs(run, name, tasks)) for name in policies}
     total = sum(len(plan) for plan in plans.values())
     run.progress.stage("evaluate", f"{total} episodes: {', '.join(policies)} on {len(tasks)} held-out tasks")

@@ -13,17 +13,13 @@ from journeyman.store.atomic import write_atomic
 
 
 def parents(run: Run) -> list[Path]:
-    """The RL checkpoints the recipe names, counted back from the newest and rounded to kept ones."""
+    """The RL checkpoints the recipe names, counted back from the newest and rounded to kept ones; one where all are."""
     newest = Path((run.figures("rl") or {}).get("weights", ""))
     if not (newest / "config.json").exists():
         raise UserError(f"{run.job.root} has no RL checkpoint to merge: run the rl stage first")
     kept = {int(d.name[1:]): d for d in newest.parent.glob("v*") if d.name[1:].isdigit()}
     last = max(kept)
     chosen = dict.fromkeys(_nearest(kept, last - back) for back in run.recipe.merge.steps_back)
-    if len(chosen) < 2:
-        raise UserError(
-            f"merge.steps_back = {run.recipe.merge.steps_back}: only checkpoint {last} is kept, two are needed"
-        )
     return [kept[version] for version in chosen]
 
 
@@ -32,9 +28,14 @@ def _nearest(versions: Iterable[int], wanted: int) -> int:
 
 
 async def merge(run: Run) -> dict[str, Any]:
-    """Write and verify `weights/merged`. Returns the stage's figures."""
+    """Write and verify `weights/merged`, or say why there is nothing to merge. Returns the stage's figures."""
     started = time.monotonic()
     chosen = parents(run)
+    if len(chosen) < 2:
+        back = list(run.recipe.merge.steps_back)
+        why = f"nothing: steps_back = {back} names checkpoint {chosen[0].name} only"
+        run.progress.stage("merge", why)
+        return {"parents": [chosen[0].name], "skipped": why}
     run.progress.stage("merge", f"{run.recipe.merge.method} of {', '.join(p.name for p in chosen)}")
     config = {
         "method": run.recipe.merge.method,

@@ -7,12 +7,14 @@ from typing import Any
 
 import journeyman
 from journeyman.admission.release import open_release
+from journeyman.errors import UserError
 from journeyman.evaluation.build import build_report, choose_episode, shown_episode
 from journeyman.evaluation.cost import Priced
 from journeyman.evaluation.report.write import write_report
 from journeyman.evaluation.rows import EpisodeRow, read_rows
 from journeyman.pipeline.explain import decode, ledger_lines, updates
 from journeyman.pipeline.explain_text import tokenizer_of
+from journeyman.pipeline.stages.evaluate import evaluated
 from journeyman.pipeline.state import Run
 from journeyman.records.report import Report, ShownEpisode
 from journeyman.records.task import Task
@@ -48,8 +50,10 @@ def _shown(run: Run, row: EpisodeRow | None, tasks: dict[str, Task]) -> ShownEpi
 def build(run: Run) -> Report:
     """The report record of what the run has sealed and graded so far."""
     tasks = {d.name: load_task(d, handlers=False) for d in open_release(run.release).task_dirs("heldout")}
-    policies = [name.partition("=")[0] for name in run.recipe.evaluation.policies]
+    policies = [name.partition("=")[0] for name in evaluated(run)]
     directories = [d for policy in policies for d in run.job.sealed(policy)]
+    if not directories:
+        raise UserError(f"{run.job.root} has no held-out episode yet: type journeyman run RECIPE --resume first")
     done = 0
 
     def told(_row: EpisodeRow) -> None:
