@@ -77,7 +77,6 @@ ROWS: dict[str, dict[str, list[dict[str, Any]]]] = {
                 "exception_id": "X-1",
                 "subject": "Beta Bank",
                 "granted_by": "cfo",
-                "first_day": "2025-01-01",
                 "last_day": "2025-06-30",
             }
         ],

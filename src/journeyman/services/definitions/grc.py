@@ -22,12 +22,11 @@ class Limit(TypedDict):
 
 
 class GrantedException(TypedDict):
-    """An exception to a rule or limit; it holds from its first day to its last if its grantor may grant it."""
+    """An exception to a rule or limit; it holds to its last day if its grantor may grant it."""
 
     exception_id: str
     amount: int
     granted_by: str
-    first_day: str
     last_day: str
 
 
@@ -86,7 +85,6 @@ def list_exceptions(db: Session, subject: Subject) -> Exceptions:
                 "exception_id": r["exception_id"],
                 "amount": r["amount"],
                 "granted_by": r["granted_by"],
-                "first_day": r["first_day"],
                 "last_day": r["last_day"],
             }
             for r in db.rows("exceptions", subject=subject)
@@ -140,7 +138,6 @@ GRC = ServiceDefinition(
                 "subject": "text",
                 "amount": "integer",
                 "granted_by": "text",
-                "first_day": "text",
                 "last_day": "text",
             },
             {"amount": 0},

@@ -291,9 +291,8 @@ AREAS = (
             "finance.limit_breach",
             "Counterparty limit and its exception",
             "grc",
-            "memo note log",
-            "authority lookalike cutoff",
-            "limit: bank country rating; waiver: old new none; netting: yes no",
+            "report paper record",
+            "authority supersession exception",
         ),
         entry(
             "finance.cash_pool",
