@@ -43,6 +43,7 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "operations.work_order": "journeyman.worlds.types.work_order:WorkOrder",
     "finance.borrowing_base": "journeyman.worlds.types.borrowing_base:BorrowingBase",
     "finance.limit_breach": "journeyman.worlds.types.limit_breach:LimitBreach",
+    "operations.service_charge": "journeyman.worlds.types.service_charge:ServiceCharge",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

@@ -88,8 +88,7 @@ AREAS = (
             "Service charge by lease and area",
             "property",
             "statement schedule letter",
-            "exception supersession unit",
-            "key: area use share; cap: index fixed none; vacant: owner tenants; year: full part",
+            "exception supersession cutoff",
         ),
         entry(
             "operations.rent_review",
