@@ -12,7 +12,9 @@ from journeyman.admission.decide import admit, admit_all, held_out_of
 from journeyman.admission.funnel import funnel
 from journeyman.admission.gates import GATES, STATIC_GATES, gate
 from journeyman.admission.gates.base import Executed
+from journeyman.admission.rewriting import rewritten
 from journeyman.errors import UserError
+from journeyman.office.render import render
 from journeyman.records.outcome import Quarantined
 from journeyman.records.rubric import Rubric
 from journeyman.records.task import Plan, PlanStep, Requirement, ServiceGrant, ToolCall
@@ -317,3 +319,13 @@ async def test_static_gates_execute_nothing(tmp_path: Path) -> None:
     admission = await admit(make(tmp_path), execute, STATIC_GATES)
     assert admission.admitted
     assert execute.runs == []
+
+
+def test_a_row_of_a_markdown_table_is_rewritten_as_a_line_is() -> None:
+    table = b"| Item | Value |\n|---|---|\n| Price | 102 |\n| Due at | 10:30 |\n"
+    document = render("note.md", table)
+
+    def change(key: str, value: str) -> str | None:
+        return f"{value} or 103" if key == "Price" else None
+
+    assert rewritten(document, table, change) == table.replace(b"| 102 |", b"| 102 or 103 |")

@@ -41,10 +41,14 @@ def _capitals(key: str, value: str) -> str | None:
     return value.upper() if value.islower() and as_number(value) is None else None
 
 
+def _is_field(line: str) -> bool:
+    return ":" in line and not line.lstrip().startswith("|")
+
+
 def _relined(setting: Setting, form: str) -> Iterator[Work]:
     work = setting.sealed.work
     made = {
-        path: "\n".join(form.format(line) if ":" in line else line for line in data.decode().split("\n")).encode()
+        path: "\n".join(form.format(line) if _is_field(line) else line for line in data.decode().split("\n")).encode()
         for path, data in work.files.items()
         if kind_of(path) in _LINES
     }

@@ -14,6 +14,7 @@ from journeyman.office.rendered import Rendered, kind_of
 Change = Callable[[str, str], str | None]  # (key, value) -> another value, None: leave it
 _TEXT = frozenset({"txt", "md", "csv", "tsv", "json", "html", "htm", "eml", ""})
 _OFFICE = {"docx": "word/document.xml", "xlsx": "xl/", "pptx": "ppt/slides/"}
+_ROW = re.compile(r"(\s*\|)([^|]*)(\|)([^|]*)(\|.*)")
 _NODE = re.compile(r">([^<>]+)<")
 _CELL = re.compile(r"<c\b(?![^>]*\bt=\"s\")[^>]*>.*?</c>", re.S)
 _VALUE = re.compile(r"(<v>)([^<]*)(</v>)")
@@ -38,12 +39,18 @@ def rewritten(document: Rendered, data: bytes, change: Change) -> bytes | None:
 
 
 def _lines(text: str, change: Change) -> str:
-    made = []
-    for line in text.split("\n"):
-        key, colon, value = line.partition(":")
-        other = change(key.strip(" -*#|"), value.strip()) if colon and value.strip() else None
-        made.append(line if other is None else f"{key}: {other}")
-    return "\n".join(made)
+    return "\n".join(_line(line, change) for line in text.split("\n"))
+
+
+def _line(line: str, change: Change) -> str:
+    """A `key: value` line, or a row of a table whose first cell is the key and whose second is the value."""
+    row = _ROW.fullmatch(line)
+    if row is not None:
+        other = change(row[2].strip(), row[4].strip()) if row[4].strip(" -:") else None
+        return line if other is None else f"{row[1]}{row[2]}{row[3]} {other} {row[5]}"
+    key, colon, value = line.partition(":")
+    other = change(key.strip(" -*#"), value.strip()) if colon and value.strip() else None
+    return line if other is None else f"{key}: {other}"
 
 
 def _package(data: bytes, folder: str, values: Mapping[str, str]) -> bytes:
