@@ -167,7 +167,7 @@ def test_schemas_are_compact_and_say_what_repeating_does(grants: Any, state: Any
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"service": "crm"}, "unknown service 'crm'"),
+        ({"service": "hrm"}, "unknown service 'hrm'"),
         ({"actor": "king"}, "no role 'king'"),
         ({"tools": ("fly",)}, "no tool 'fly'"),
         ({"faults": ({"tool": "fly", "call": 1, "effect": "crash"},)}, "unknown tool 'fly'"),
@@ -187,7 +187,7 @@ def test_grants_that_do_not_fit_are_named(grants: Any, state: Any, change: dict[
         ({"wms": {"orders": [{"order_id": "SO-1", "weight": 1}]}}, "no column 'weight'"),
         ({"wms": {"orders": [{"order_id": "SO-1"}]}}, "lacks column 'pallets'"),
         ({"wms": {"docks": [{"dock": "D", "capacity": 1}] * 2}}, "repeat a dock"),
-        ({"crm": {}}, "not granted"),
+        ({"hrm": {}}, "not granted"),
     ],
 )
 def test_initial_rows_that_do_not_fit_are_named(grants: Any, rows: Any, said: str) -> None:
