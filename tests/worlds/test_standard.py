@@ -14,7 +14,7 @@ from journeyman.records.rubric import Check
 from journeyman.records.task import Split
 from journeyman.worlds.base import WorldDraft
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.registry import ENVIRONMENT_TYPES, environment_type, make_world
+from journeyman.worlds.registry import DEFAULT_TYPES, ENVIRONMENT_TYPES, environment_type, make_world
 from tests.worlds.standard_play import lay_out, play_standard
 
 TYPES = sorted(ENVIRONMENT_TYPES)
@@ -163,9 +163,10 @@ def test_the_reference_gets_full_marks_and_every_negative_less(name: str, split:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TYPES)
-def test_fifty_seeds_keep_the_order_of_reference_and_negatives(name: str, tmp_path: Path) -> None:
+def test_many_seeds_keep_the_order_of_reference_and_negatives(name: str, tmp_path: Path) -> None:
+    seeds = 25 if name in DEFAULT_TYPES else 4  # a case's negatives are solutions of its one derivation
     for split in ("train", "heldout"):
-        for draft in drafts(name, split, range(25)):
+        for draft in drafts(name, split, range(seeds)):
             root = tmp_path / f"{split}{draft.seed}"
             base = lay_out(draft, root)
             for plan in (draft.reference, *draft.negatives):
