@@ -148,8 +148,7 @@ class Learner:
 
     def _commit(self, step: int, update: Update, groups: set[str]) -> None:
         """Publish, then save the state, then tell the ledger: a crash in between is finished on resume."""
-        stepped = update.version_after > update.version_before
-        if stepped:
+        if update.version_after > update.version_before:
             parent = self.config.weights / f"v{update.version_before}" if update.version_before else self.config.initial
             publish(
                 self.model,
@@ -162,19 +161,6 @@ class Learner:
                 parents=(checkpoint_digest(parent),),
                 recipe_digest=self.config.recipe_digest,
             )
-        self.step_done = step
-        self.consumed |= groups
-        self.reply = {
-            "event": "step",
-            "step": step,
-            "stepped": stepped,
-            "version": self.version,
-            "weights": str(self.weights),
-            "tokens": update.tokens,
-            "kept": sorted(update.groups),
-            "dropped": update.dropped,
-            "metrics": update.metrics,
-        }
         tensors = {
             "parameters": trained_state(self.model),
             "optimiser": self.optimiser.state(),
@@ -182,29 +168,58 @@ class Learner:
         }
         if self.critic is not None:
             tensors["critic"] = self.critic.state()
+        self._keep(step, update, groups, tensors)
+
+    def _keep(
+        self, step: int, update: Update, groups: set[str], tensors: dict[str, Any], place: dict[str, str] | None = None
+    ) -> None:
+        """Save the state (`place`: what of it lies elsewhere), then tell the ledger and have the reply ready."""
+        self.step_done = step
+        self.consumed |= groups
+        self.reply = {
+            "event": "step",
+            "step": step,
+            "stepped": update.version_after > update.version_before,
+            "version": self.version,
+            "weights": str(self.weights),
+            "tokens": update.tokens,
+            "kept": sorted(update.groups),
+            "dropped": update.dropped,
+            "metrics": update.metrics,
+        }
         cursor = {
             "step": step,
             "version": self.version,
             "consumed": sorted(self.consumed),
             "reply": self.reply,
             "update": update.model_dump(mode="json"),
+            **(place or {}),
         }
         self.store.save(step, tensors, cursor)
         append_line(self.config.ledger, update.canonical())
 
     def _resume(self) -> None:
-        self.config.ledger.parent.mkdir(parents=True, exist_ok=True)
-        complete = b"".join(line + b"\n" for line in read_lines(self.config.ledger))
-        if self.config.ledger.exists() and self.config.ledger.stat().st_size != len(complete):
-            with self.config.ledger.open("r+b") as file:
-                file.truncate(len(complete))
-        if saved := self.store.load():
-            tensors, cursor = saved
+        if taken := self._take_up():
+            tensors, _ = taken
             restore(self.model, tensors["parameters"])
             self.optimiser.load(tensors["optimiser"])
             if self.critic is not None:
                 self.critic.load(tensors["critic"])
             torch.set_rng_state(tensors["rng"])
+
+    def _take_up(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Go on after the last committed step: the ledger made whole, weights of a step that was not committed removed.
+
+        Returns the step's tensors and cursor, None at the beginning.
+        """
+        self.config.ledger.parent.mkdir(parents=True, exist_ok=True)
+        complete = b"".join(line + b"\n" for line in read_lines(self.config.ledger))
+        if self.config.ledger.exists() and self.config.ledger.stat().st_size != len(complete):
+            with self.config.ledger.open("r+b") as file:
+                file.truncate(len(complete))
+        saved = self.store.load()
+        if saved is not None:
+            _, cursor = saved
             self.step_done, self.version = int(cursor["step"]), int(cursor["version"])
             self.consumed, self.reply = set(cursor["consumed"]), cursor["reply"]
             update = Update.model_validate(cursor["update"])
@@ -216,6 +231,7 @@ class Learner:
         for directory in self.config.weights.glob("v*"):
             if directory.name[1:].isdigit() and int(directory.name[1:]) > self.version:
                 shutil.rmtree(directory)  # published, but its step was never committed: it will be made again
+        return saved
 
 
 def _members(credit: GroupCredit, batch: RlBatch, dataset: Dataset) -> tuple[MemberUpdate, ...]:

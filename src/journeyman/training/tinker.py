@@ -20,7 +20,7 @@ import torch
 from journeyman.errors import UserError
 from journeyman.records.base import sha256_hex
 from journeyman.records.sample import Checkpoint, Update
-from journeyman.store.atomic import append_line, read_lines, write_atomic
+from journeyman.store.atomic import write_atomic
 from journeyman.store.config_file import load_config
 from journeyman.store.json_process import Emit, run
 from journeyman.store.lock import hold
@@ -67,27 +67,14 @@ class TinkerLearner(Learner):
         self.version = 0
         self.consumed: set[str] = set()
         self.reply: dict[str, Any] = {}
+        self.history: list[dict[str, float]] = []
         service = self._tinker.ServiceClient(base_url=config.base_url)
-        state = self._found()
-        if state:
+        if taken := self._take_up():
+            state = str(taken[1]["tinker_state"])
             self.client: Any = service.create_training_client_from_state_with_optimizer(state).result()
         else:
             made = service.create_lora_training_client(config.base_model, rank=config.rank, seed=config.seed)
             self.client = made.result()
-
-    def _found(self) -> str:
-        """Take up the last committed cursor; returns where its state is, "" at the beginning."""
-        self.config.ledger.parent.mkdir(parents=True, exist_ok=True)
-        if not (saved := self.store.load()):
-            return ""
-        _, cursor = saved
-        self.step_done, self.version = int(cursor["step"]), int(cursor["version"])
-        self.consumed, self.reply = set(cursor["consumed"]), cursor["reply"]
-        update = Update.model_validate(cursor["update"])
-        lines = read_lines(self.config.ledger)
-        if not lines or Update.parse(lines[-1]).step != update.step:
-            append_line(self.config.ledger, update.canonical())
-        return str(cursor["tinker_state"])
 
     def _update(self, step: int, batch: RlBatch, temperature: float) -> dict[str, float]:
         if temperature != 1.0:
@@ -140,33 +127,10 @@ class TinkerLearner(Learner):
         """Let the service keep the state, name it here, then tell the ledger: what is not named never happened."""
         name = f"{self.config.name}-v{self.version}"
         state = str(self.client.save_state(name, overwrite=True).result().path)
-        stepped = update.version_after > update.version_before
-        if stepped:
+        if update.version_after > update.version_before:
             sampler = str(self.client.save_weights_for_sampler(name).result().path)
             self._publish(step, name, {"sampler": sampler, "state": state, "base_model": self.settings.base_model})
-        self.step_done = step
-        self.consumed |= groups
-        self.reply = {
-            "event": "step",
-            "step": step,
-            "stepped": stepped,
-            "version": self.version,
-            "weights": str(self.weights),
-            "tokens": update.tokens,
-            "kept": sorted(update.groups),
-            "dropped": update.dropped,
-            "metrics": update.metrics,
-        }
-        cursor = {
-            "step": step,
-            "version": self.version,
-            "consumed": sorted(self.consumed),
-            "reply": self.reply,
-            "update": update.model_dump(mode="json"),
-            "tinker_state": state,
-        }
-        self.store.save(step, {}, cursor)
-        append_line(self.config.ledger, update.canonical())
+        self._keep(step, update, groups, {}, {"tinker_state": state})
 
     def _publish(self, step: int, name: str, place: dict[str, str]) -> None:
         before = self.config.weights / f"v{self.version - 1}" if self.version > 1 else self.config.initial
