@@ -25,6 +25,8 @@ _FORMS = ("plc", "Group SA", "Holdings BV", "AG", "Ltd", "Industries NV")
 _OTHER_FORMS = ("GmbH", "SARL", "Partners LLP", "Limited", "SpA", "Company AB")
 _ATTEMPTS = 6
 RUMOUR = "rumour"  # source id of the misleading statement
+CURRENCIES = ("EUR", "USD", "GBP", "CHF")  # what books are kept in
+SITES = ("depot", "plant", "shop", "store")
 
 
 class Common(NamedTuple):

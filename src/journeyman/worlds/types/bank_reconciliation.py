@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep, ServiceGrant, Size
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Source, Systems, Trap
 from journeyman.worlds.criteria import check
 from journeyman.worlds.families import cash
@@ -47,7 +47,7 @@ class BankReconciliation(CaseType[ReconciliationTruth]):
         "deposit": ("night", "counter", "courier"),
         "rhythm": ("monthly", "weekly"),
         "signer": ("one", "two"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     roles = ("clerk", "controller", "treasurer", "auditor", "cfo", "branch_manager")
     stakeholders = ("controller", "treasurer", "auditor", "cfo", "branch_manager")

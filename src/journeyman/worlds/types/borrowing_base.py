@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep, ServiceGrant, Size
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Systems, Trap
 from journeyman.worlds.families import lending
 from journeyman.worlds.families.lending import REVOLVER, Collateral, Debtor
@@ -61,7 +61,7 @@ class BorrowingBase(CaseType[BaseTruth]):
         "verdict": ("lend", "decline"),
         "left_out": lending.KINDS,
         "stock": lending.STOCKS,
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
         "reserve": ("rent", "tax", "wages"),
         "report": ("ageing", "listing", "ledger"),
         "site": ("yard", "depot", "mill", "harbour"),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap
 from journeyman.worlds.families import budgets
 from journeyman.worlds.families.budgets import BudgetLine
@@ -46,7 +46,7 @@ class BudgetVariance(CaseType[VarianceTruth]):
         "period": ("q1", "q2", "q3", "q4"),
         "one_off": ("damages", "grant", "refund"),
         "market": ("home", "export", "online"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     roles = ("controller", "cfo", "treasurer", "chair", "analyst", "sales_head")
     stakeholders = ("cfo", "treasurer", "chair", "analyst", "sales_head")

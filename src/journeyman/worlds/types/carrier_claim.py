@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep, ServiceGrant, Size
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, SITES, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap
 from journeyman.worlds.criteria import check, none_of
 from journeyman.worlds.families import transport
@@ -53,8 +53,8 @@ class CarrierClaim(CaseType[ClaimTruth]):
         "paper": transport.PAPERS,
         "goods": transport.GOODS,
         "mode": transport.MODES,
-        "site": ("depot", "plant", "shop", "store"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "site": SITES,
+        "currency": CURRENCIES,
     }
     roles = ("clerk", "supervisor", "planner", "surveyor", "safety_lead", "treasurer")
     stakeholders = ("supervisor", "planner", "safety_lead", "treasurer")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal
 from journeyman.worlds.families import listed
 from journeyman.worlds.families.listed import Peers, median, multiple
@@ -55,7 +55,7 @@ class ComparableMultiples(CaseType[MultiplesTruth]):
         "stage": ("pitch", "offer", "signing", "closing"),
         "side": ("buyer", "seller"),
         "listing": ("main", "growth", "foreign"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     forbidden = tuple((("sector", s), ("other_sector", s)) for s in listed.SECTORS)
     roles = ("director", "associate", "analyst", "client_cfo", "counsel", "vice_president")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap
 from journeyman.worlds.families import contracts
 from journeyman.worlds.families.contracts import Contract, end_of
@@ -45,7 +45,7 @@ class ContractRenewal(CaseType[RenewalTruth]):
         "carrier": contracts.CARRIERS,
         "site": ("depot", "plant", "office", "clinic", "hotel"),
         "lead": ("sales", "buying", "legal"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     roles = ("manager", "counsel", "buyer", "secretary", "controller", "partner")
     stakeholders = ("counsel", "buyer", "secretary", "controller", "partner")

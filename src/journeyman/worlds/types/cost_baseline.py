@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal
 from journeyman.worlds.families import costs
 from journeyman.worlds.families.costs import CostBook, each
@@ -47,7 +47,7 @@ class CostBaseline(CaseType[BaselineTruth]):
         "claimed": costs.ONE_OFFS[3:],
         "stage": ("baseline", "design", "delivery"),
         "site": ("head office", "plant", "branch", "depot"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     roles = ("plant_lead", "partner", "controller", "analyst", "client_cfo", "planner")
     stakeholders = ("partner", "controller", "analyst", "client_cfo", "planner")

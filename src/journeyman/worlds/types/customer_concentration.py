@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal, percent
 from journeyman.worlds.families import customers
 from journeyman.worlds.families.customers import Accounts
@@ -53,7 +53,7 @@ class CustomerConcentration(CaseType[ConcentrationTruth]):
         "region": ("nordic", "iberia", "benelux", "alpine"),
         "client": ("fund", "bank", "buyer"),
         "stage": ("teaser", "phase one", "phase two"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     roles = ("lead", "partner", "analyst", "expert", "fund_lead", "controller")
     stakeholders = ("partner", "analyst", "expert", "fund_lead", "controller")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap
 from journeyman.worlds.families import litigation
 from journeyman.worlds.families.litigation import Loss, days_between
@@ -45,7 +45,7 @@ class DamagesSchedule(CaseType[DamagesTruth]):
         "claim": litigation.WRONGS,
         "court": litigation.COURTS,
         "goods": ("pumps", "pallets", "panels", "valves"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     roles = ("associate", "partner", "counsel", "expert", "clerk", "controller")
     stakeholders = ("partner", "counsel", "controller")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal
 from journeyman.worlds.families import capital
 from journeyman.worlds.families.capital import Capital
@@ -47,7 +47,7 @@ class DebtCapacity(CaseType[CapacityTruth]):
         "purpose": ("acquisition", "refinancing", "dividend", "plant"),
         "facility": ("term", "revolving", "bridge"),
         "sector": ("energy", "retail", "software", "health", "freight", "food"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     roles = ("officer", "controller", "counsel", "analyst", "treasurer", "auditor")
     stakeholders = ("officer", "controller", "analyst", "treasurer", "auditor")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal, percent
 from journeyman.worlds.families import datarooms
 from journeyman.worlds.families.datarooms import TRIGGERS, Room
@@ -43,7 +43,7 @@ class DiligenceFindings(CaseType[FindingsTruth]):
         "advice": ("condition", "covenant"),
         "sector": ("energy", "retail", "software", "health", "freight", "food"),
         "side": ("buyer", "lender", "insurer"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     roles = ("associate", "partner", "seller", "counsel", "director", "banker")
     stakeholders = ("partner", "counsel", "director", "banker")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap
 from journeyman.worlds.families import partners
 from journeyman.worlds.families.partners import Waterfall
@@ -64,7 +64,7 @@ class DistributionWaterfall(CaseType[WaterfallTruth]):
         "years": ("2", "3", "4"),
         "strategy": ("buyout", "growth", "venture", "credit", "infra", "property"),
         "sold": ("brewery", "clinic", "railcar", "software", "bakery"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     forbidden = tuple((("hurdle", h), ("old_hurdle", h)) for h in ("5", "6", "7", "8"))
     roles = ("manager", "accountant", "secretary", "auditor", "depositary", "counsel")

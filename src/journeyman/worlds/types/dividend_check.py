@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal
 from journeyman.worlds.families import dividends
 from journeyman.worlds.families.dividends import Dividend
@@ -46,7 +46,7 @@ class DividendCheck(CaseType[DividendTruth]):
         "kind": ("final", "special", "jubilee"),
         "sector": ("banks", "energy", "retail", "software", "health", "freight"),
         "listing": ("main", "growth", "foreign", "unlisted"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
         "holder": ("founders", "funds", "public"),
     }
     roles = ("analyst", "senior_analyst", "editor", "compliance", "trader", "client")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap
 from journeyman.worlds.families import markets
 from journeyman.worlds.families.markets import Entry
@@ -55,7 +55,7 @@ class EntryDecision(CaseType[EntryTruth]):
         "licence": ("trade", "health", "port", "customs"),
         "team": ("sales", "export", "growth"),
         "stage": ("scoping", "analysis", "board"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     roles = ("strategist", "partner", "member", "analyst", "lead", "planner")
     stakeholders = ("partner", "member", "analyst", "lead", "planner")

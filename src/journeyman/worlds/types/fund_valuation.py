@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal
 from journeyman.worlds.families import funds
 from journeyman.worlds.families.funds import Fund
@@ -69,7 +69,7 @@ class FundValuation(CaseType[ValuationTruth]):
         "waiver": ("launch", "merger", "transfer"),
         "frequency": ("daily", "weekly", "monthly", "quarterly"),
         "seat": ("Luxembourg", "Dublin", "Zurich", "London"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     forbidden = tuple((("asset", a), ("other_source", s)) for a, s in funds.ASSETS.items())
     roles = ("manager", "accountant", "agent", "secretary", "auditor", "depositary")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap
 from journeyman.worlds.families import organisations
 from journeyman.worlds.families.organisations import Movements
@@ -48,7 +48,7 @@ class HeadcountPlan(CaseType[PlanTruth]):
         "leave": ("parental", "study", "sick"),
         "stage": ("diagnosis", "design", "rollout"),
         "union": ("works council", "union", "staff board"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     roles = ("hr_lead", "partner", "client_lead", "analyst", "cio", "controller")
     stakeholders = ("partner", "client_lead", "analyst", "cio", "controller")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep, ServiceGrant, Size
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap
 from journeyman.worlds.criteria import check, none_of
 from journeyman.worlds.families import risk
@@ -73,7 +73,7 @@ class LimitBreach(CaseType[LimitTruth]):
         "body": ("board", "committee", "council"),
         "foreign": risk.FOREIGN,
         "instruments": risk.INSTRUMENTS,
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
         "desk": ("cash", "rates", "credit", "funding"),
     }
     roles = ("treasurer", "risk_officer", "controller", "board_member", "auditor", "dealer")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal, percent
 from journeyman.worlds.families import markets
 from journeyman.worlds.families.markets import METHODS, Market
@@ -46,7 +46,7 @@ class MarketSizing(CaseType[SizingTruth]):
         "region": ("north", "south", "east", "west"),
         "left_out": ("exports", "repairs", "rentals", "samples"),
         "stage": ("scoping", "analysis", "board"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     roles = ("lead", "partner", "analyst", "member", "strategist", "planner")
     stakeholders = ("partner", "analyst", "member", "strategist", "planner")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep, ServiceGrant, Size
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap, decimal
 from journeyman.worlds.criteria import all_of, check, none_of
 from journeyman.worlds.families import sanctions
@@ -51,7 +51,7 @@ class SanctionsScreening(CaseType[ScreeningTruth]):
         "channel": ("branch", "broker", "portal"),
         "reason": ("renewal", "order", "payment"),
         "country": ("Germany", "France", "Ireland", "Poland"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     roles = ("analyst", "compliance", "partner", "counsel", "controller", "director")
     stakeholders = ("compliance", "partner", "counsel", "controller", "director")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal
 from journeyman.worlds.families import organisations
 from journeyman.worlds.families.organisations import GRADES, Department, leads_needed, span
@@ -43,7 +43,7 @@ class SpansLayers(CaseType[SpansTruth]):
         "style": ("matrix", "line", "project"),
         "stage": ("baseline", "design", "delivery"),
         "reason": ("merger", "growth", "budget"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "currency": CURRENCIES,
     }
     roles = ("hr_lead", "partner", "client_cfo", "analyst", "planner", "controller")
     stakeholders = ("partner", "client_cfo", "analyst", "planner", "controller")

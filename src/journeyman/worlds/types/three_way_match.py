@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from journeyman.records.task import Domain, PlanStep, ServiceGrant, Size
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, SITES, CaseType, Common
 from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap
 from journeyman.worlds.criteria import check, none_of
 from journeyman.worlds.families import purchasing
@@ -50,8 +50,8 @@ class ThreeWayMatch(CaseType[MatchTruth]):
         "unit": purchasing.UNITS,
         "cause": purchasing.CAUSES,
         "change": purchasing.CHANGES,
-        "site": ("depot", "plant", "shop", "store"),
-        "currency": ("EUR", "USD", "GBP", "CHF"),
+        "site": SITES,
+        "currency": CURRENCIES,
     }
     roles = ("buyer", "clerk", "controller", "treasurer", "auditor", "plant_manager")
     stakeholders = ("clerk", "controller", "treasurer", "auditor", "plant_manager")
