@@ -49,6 +49,15 @@ async def test_an_episode_stays_with_its_server_and_weights_go_to_all(kind: str,
             assert await versions(engine, "a") == {2}
 
 
+async def test_conversations_that_follow_one_another_are_spread_alike() -> None:
+    with FakeServer("vllm", tokens=4) as one, FakeServer("vllm", tokens=4) as other:
+        async with served_engine("vllm", [one.url, other.url], settings=SETTINGS) as engine:
+            for episode in ("a", "b", "c", "d"):
+                await versions(engine, episode)
+                await engine.release(f"{episode}#0.0")
+            assert (one.state()["calls"], other.state()["calls"]) == (2, 2)
+
+
 async def test_a_server_that_has_died_is_passed_over(tmp_path: Path) -> None:
     with FakeServer("sglang", tokens=4) as other:
         with FakeServer("sglang", tokens=4) as one:

@@ -27,6 +27,7 @@ class Replicas:
         self.identity: EngineIdentity = self.engines[0].identity
         self._home: dict[str, int] = {}  # episode -> the server its prefixes are cached on
         self._open: Counter[int] = Counter()  # calls in flight, by the server's place
+        self._given: Counter[int] = Counter()  # conversations ever begun there: servers alike idle take turns
         self._rests_until = [0.0] * len(self.engines)
         self._stack = AsyncExitStack()
 
@@ -60,7 +61,7 @@ class Replicas:
 
     async def sample(self, request: SampleRequest) -> AsyncIterator[SampleChunk]:
         """Sample one assistant turn where its episode is at home. Raises EngineFailure."""
-        at = self._home.setdefault(request.episode, self._idlest())
+        at = self._home_of(request.episode)
         self._open[at] += 1
         try:
             async with aclosing(self.engines[at].sample(request)) as chunks:
@@ -74,9 +75,14 @@ class Replicas:
         finally:
             self._open[at] -= 1
 
-    def _idlest(self) -> int:
-        now = time.monotonic()
-        return min(range(len(self.engines)), key=lambda at: (self._rests_until[at] > now, self._open[at], at))
+    def _home_of(self, episode: str) -> int:
+        if episode not in self._home:
+            now = time.monotonic()
+            places = range(len(self.engines))
+            at = min(places, key=lambda at: (self._rests_until[at] > now, self._open[at], self._given[at]))
+            self._given[at] += 1
+            self._home[episode] = at
+        return self._home[episode]
 
     async def load_weights(self, path: Path, version: int) -> None:
         """Swap on every server; returns when all have. Raises the first EngineFailure, after all have ended."""
