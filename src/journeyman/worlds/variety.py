@@ -5,7 +5,7 @@ MinHash (Broder 1997) over three-word shingles of what a policy can see; 128 per
 
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -28,12 +28,24 @@ def _names() -> frozenset[str]:
     return frozenset(word for name in whole for word in name.split())
 
 
+def _values(state: object) -> Iterator[str]:
+    """Every value in a state of services, in order: names of tables and columns are the schema's, alike in all worlds."""
+    if isinstance(state, dict):
+        for value in state.values():
+            yield from _values(value)
+    elif isinstance(state, list):
+        for value in state:
+            yield from _values(value)
+    else:
+        yield str(state)
+
+
 def masked(draft: WorldDraft) -> str:
     """What a policy can see of a compact world, names as "@" and everything with a digit as "0"."""
     seen = [draft.instruction]
     for path in sorted(draft.files):
         seen += [path, draft.files[path].data.decode()]
-    seen.append(str(draft.state))
+    seen += _values(draft.state)
     words = _WORD.findall(" ".join(seen))
     return " ".join("@" if w in _names() else "0" if any(c.isdigit() for c in w) else w.casefold() for w in words)
 

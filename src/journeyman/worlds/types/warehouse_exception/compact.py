@@ -13,6 +13,10 @@ WMS_TOOLS = ("get_order", "get_capacity", "list_reservations", "reserve_dock")
 TICKETING_TOOLS = ("get_ticket", "resolve_ticket")
 FAULT = {"tool": "reserve_dock", "effect": "timeout_after_commit", "call": 1}
 
+WISHES = ("asks about", "waits for", "has not got", "wants to change", "sends back", "cannot find", "will fetch")
+THINGS = ("the labels", "two crates", "the papers", "its driver", "a photo", "the seal", "an empty truck", "the invoice")
+DAYS = ("Monday", "Tuesday", "Thursday", "Friday", "noon", "night")
+
 
 class Phrases(NamedTuple):
     """Sentence templates of a split; one of each is drawn per world."""
@@ -122,8 +126,10 @@ def initial_state(truth: WarehouseTruth, subject: str) -> dict[str, Rows]:
         {"order_id": truth.order_id, "customer": truth.customer, "pallets": truth.pallets, "kind": truth.kind}
     )
     text = subject.format(cause=truth.cause, goods=truth.goods, asker=truth.asker, d=truth.asked_dock)
+    rng = random.Random(f"tickets:{truth.seed}:{truth.split}:operations.warehouse_exception")
     tickets = [
-        {"ticket_id": o.ticket_id, "subject": f"{o.customer} asks when", "order_id": o.order_id} for o in truth.others
+        {"ticket_id": o.ticket_id, "subject": _other_subject(rng, o.customer), "order_id": o.order_id}
+        for o in truth.others
     ]
     tickets.append(
         {"ticket_id": truth.ticket_id, "subject": text, "order_id": truth.order_id, "priority": truth.priority}
@@ -139,6 +145,12 @@ def initial_state(truth: WarehouseTruth, subject: str) -> dict[str, Rows]:
         },
         "ticketing": {"tickets": sorted(tickets, key=lambda row: str(row["ticket_id"]))},
     }
+
+
+def _other_subject(rng: random.Random, customer: str) -> str:
+    """What a ticket that is not the matter is about."""
+    wish, thing = rng.choice(WISHES), rng.choice(THINGS)
+    return rng.choice((f"{customer} {wish} {thing}", f"{thing} of {customer} by {rng.choice(DAYS)}"))
 
 
 def _requirements(truth: WarehouseTruth) -> tuple[Requirement, ...]:
