@@ -15,8 +15,8 @@ class Manner(Record):
     """How often the expert does what a terse one would not; probabilities."""
 
     prose: float = 0.6  # a sentence before a step's calls, per step
-    mistake: float = 0.45  # a call of a tool that does not exist, per episode
-    second_mistake: float = 0.15
+    mistake: float = 0.65  # a call of a tool that does not exist, per episode
+    second_mistake: float = 0.3
     detour: float = 0.2  # reading a file again, per episode
     long_ending: float = 0.6
 
