@@ -3,8 +3,10 @@
 import random
 
 from journeyman.records.task import Plan, PlanStep, ToolCall
-from journeyman.worlds.scripts import call, embellish, plan, read, say
+from journeyman.worlds.scripts import Manner, call, embellish, plan, read, say
 from journeyman.worlds.types.warehouse_exception.truth import WarehouseTruth
+
+MANNER = Manner(mistake=0.45, second_mistake=0.15)  # a long run has fewer turns to spare for mistakes
 
 
 def docks_path(kind: str) -> str:
@@ -109,7 +111,7 @@ def _demonstrate(truth: WarehouseTruth, rng: random.Random, name: str) -> Plan:
     steps += [reserve(o, dock), *_after_timeout(o, dock, rng)]
     if rng.random() < 0.8:
         steps.append(resolve(t, dock if rng.random() < 0.95 else rng.choice(("done", truth.asked_dock))))
-    return embellish(rng, name, tuple(steps))
+    return embellish(rng, name, tuple(steps), MANNER)
 
 
 def _checks(truth: WarehouseTruth) -> list[PlanStep]:
