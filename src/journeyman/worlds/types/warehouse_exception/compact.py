@@ -14,7 +14,16 @@ TICKETING_TOOLS = ("get_ticket", "resolve_ticket")
 FAULT = {"tool": "reserve_dock", "effect": "timeout_after_commit", "call": 1}
 
 WISHES = ("asks about", "waits for", "has not got", "wants to change", "sends back", "cannot find", "will fetch")
-THINGS = ("the labels", "two crates", "the papers", "its driver", "a photo", "the seal", "an empty truck", "the invoice")
+THINGS = (
+    "the labels",
+    "two crates",
+    "the papers",
+    "its driver",
+    "a photo",
+    "the seal",
+    "an empty truck",
+    "the invoice",
+)
 DAYS = ("Monday", "Tuesday", "Thursday", "Friday", "noon", "night")
 
 
