@@ -15,6 +15,7 @@ from journeyman.records.task import Plan
 from journeyman.records.turn import ToolEvent
 from journeyman.services.world import open_world
 from journeyman.tasks.package import initial_state, load_task
+from tests.grading.in_process import HereAndNow
 from tests.grading.making import make_episode
 
 
@@ -50,7 +51,7 @@ class InProcess:
             dispatch=events,
             final_message=plan.steps[-1].text if plan.steps else "",
         )
-        outcome = await grade_episode(episode, directory, here / "grades", Grader())
+        outcome = await grade_episode(episode, directory, here / "grades", Grader(programs=HereAndNow()))
         if isinstance(outcome, Quarantined):
             return outcome
         return Executed(Grade.parse(next((here / "grades").glob("*.json")).read_bytes()), episode)

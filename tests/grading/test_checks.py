@@ -8,6 +8,7 @@ import pytest
 from journeyman.errors import UserError
 from journeyman.grading.checks import REGISTRY, children, decide, leaves, parse
 from journeyman.grading.evidence import SealedEvidence
+from journeyman.grading.programs import ProgramGives
 from journeyman.services.base import LedgerEntry
 from tests.grading.making import check
 
@@ -36,7 +37,9 @@ Status: approved
 The leverage ratio for the covenant is
 3.75x against a limit of 4.0x. Counsel has not cleared external wording.
 """
+    answers = {ProgramGives.model_validate(SUM).key(): [{"value": 3}]}
     return SealedEvidence(
+        answers=answers,
         episode="e",
         seal_digest="s",
         base=tmp_path,
@@ -53,7 +56,9 @@ The leverage ratio for the covenant is
 
 
 R = "out/report.md"
+SUM: dict[str, Any] = {"path": "touched.txt", "function": "sum", "cases": [{"args": [1, 2], "gives": 3}]}
 MET = [
+    check("program_gives", **SUM),
     check("file_exists", path=R),
     check("file_exists", path=f"/workspace/{R}"),
     check("field_equals", path=R, key="basis", value="V7"),
@@ -80,6 +85,8 @@ MET = [
     check("not_", check=check("file_exists", path="no.md")),
 ]
 UNMET = [
+    check("program_gives", **(SUM | {"cases": [{"args": [1, 2], "gives": 4}]})),
+    check("program_gives", **(SUM | {"path": "none.py"})),
     check("file_exists", path="no.md"),
     check("file_exists", path="empty.txt"),
     check("file_exists", path="gone.txt"),

@@ -13,6 +13,7 @@ from journeyman.records.rubric import Check
 from journeyman.records.task import Plan
 from journeyman.services.world import open_world
 from journeyman.worlds.base import WorldDraft
+from tests.grading.in_process import with_answers_here
 
 NATIVE = {"read", "write"}
 
@@ -84,6 +85,7 @@ def play(draft: WorldDraft, plan: Plan) -> Played:
     evidence = SealedEvidence(
         episode="test", seal_digest="", written={**files, **written}, state=end.state, ledger=end.ledger
     )
+    evidence = with_answers_here(evidence, draft.rubric)
     for criterion in draft.rubric.criteria:
         assert isinstance(criterion.decide, Check)
         played.met[criterion.id] = decide(criterion.decide, evidence).met

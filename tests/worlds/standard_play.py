@@ -15,6 +15,7 @@ from journeyman.records.rubric import Check
 from journeyman.records.task import Plan
 from journeyman.services.world import open_world
 from journeyman.worlds.base import WorldDraft
+from tests.grading.in_process import with_answers_here
 from tests.worlds.play import Played, mistyped
 
 
@@ -56,6 +57,7 @@ def play_standard(draft: WorldDraft, plan: Plan, base: Path, work: Path) -> Play
     evidence = SealedEvidence(
         episode="test", seal_digest="", base=base, written=written, deleted=deleted, state=end.state, ledger=end.ledger
     )
+    evidence = with_answers_here(evidence, draft.rubric)
     for criterion in draft.rubric.criteria:
         assert isinstance(criterion.decide, Check)
         played.met[criterion.id] = decide(criterion.decide, evidence).met
@@ -67,6 +69,7 @@ def _native(tool: str, arguments: dict[str, str], work: Path, played: Played) ->
     if tool == "read":
         if not (work / arguments["file_path"]).is_file():
             played.missing_reads.append(arguments["file_path"])
+        played.written.add(arguments["file_path"])  # known, so it may be overwritten
     elif tool == "write":
         target = work / arguments["file_path"]
         if target.exists() and arguments["file_path"] not in played.written:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from journeyman.admission.mutations import Setting
 from journeyman.admission.variation import Work
+from journeyman.grading.programs import programs
 from journeyman.grading.text import as_number, fold
 from journeyman.office.rendered import kind_of
 from journeyman.records.base import canonical_json, sha256_hex
@@ -73,8 +74,10 @@ def backing_store(setting: Setting) -> Iterator[str]:
 
 
 def _paid(setting: Setting, what: str, files: Mapping[str, bytes]) -> Iterator[str]:
-    """A fault where `files`, with nothing done in any system of record, earn more than half."""
+    """A fault where `files`, with nothing done in any system of record or to any program, earn more than half."""
     sealed = setting.sealed
+    run = {program.path for program in programs(sealed.task.rubric)}
+    files = {path: data for path, data in files.items() if path not in run}
     looked_up = tuple(call for call in sealed.work.calls if not call.writes)
     reward = sealed.reward_of(sealed.verdicts_of(Work(files, looked_up)))
     if reward > HALF * sealed.reward:

@@ -1,7 +1,8 @@
 """What the sealed reference would have left had it done one thing otherwise, decided without running anything again.
 
 Invariant: a variation changes deliverables and service calls of the sealed reference and nothing else; services are
-replayed from their initial state by the code that serves them, and checks are decided by the code that grades.
+replayed from their initial state by the code that serves them, and checks are decided by the code that grades. Judged
+criteria, and programs that grading runs, are as the reference is meant to have them, or missed where it is not there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,11 +13,12 @@ from typing import Any, NamedTuple
 
 from journeyman.grading.checks import decide
 from journeyman.grading.evidence import SealedEvidence
+from journeyman.grading.programs import programs_of
 from journeyman.grading.rubric import raw_of, rewards
 from journeyman.office.render import render
 from journeyman.office.rendered import Rendered
 from journeyman.records.grade import OPTIMISED
-from journeyman.records.rubric import Check, Criterion, Judged
+from journeyman.records.rubric import Criterion, Judged
 from journeyman.records.task import Task
 from journeyman.services.base import LedgerEntry
 from journeyman.services.definitions import load_service
@@ -81,7 +83,7 @@ class Sealed:
     @cached_property
     def verdicts(self) -> dict[str, bool]:
         """The reference's own verdicts by criterion; judged ones as the reference is meant to get them."""
-        return _decided(self.task, self.evidence)
+        return self._decided(self.evidence)
 
     @cached_property
     def reward(self) -> float:
@@ -103,7 +105,7 @@ class Sealed:
             _bytes={},
             _rendered={p: r for p, r in self.deliverables.items() if work.files.get(p) == self.work.files.get(p)},
         )
-        return _decided(self.task, evidence)
+        return self._decided(evidence)
 
     def replayed(self, calls: Sequence[ServiceCall]) -> tuple[Mapping[str, Any], tuple[LedgerEntry, ...]]:
         """Final state and ledger after `calls`, from the task's initial state and with its declared faults."""
@@ -115,15 +117,17 @@ class Sealed:
         world.close()
         return snapshot.state, snapshot.ledger
 
+    def _decided(self, evidence: SealedEvidence) -> dict[str, bool]:
+        return {c.id: self._met(c, evidence) for c in self.task.rubric.criteria}
 
-def _decided(task: Task, evidence: SealedEvidence) -> dict[str, bool]:
-    return {c.id: _met(c, evidence) for c in task.rubric.criteria}
-
-
-def _met(criterion: Criterion, evidence: SealedEvidence) -> bool:
-    """A judged criterion is taken as the reference has it unless what it reads was not delivered at all."""
-    if isinstance(criterion.decide, Check):
+    def _met(self, criterion: Criterion, evidence: SealedEvidence) -> bool:
+        """A judged criterion is taken as the reference has it unless what it reads was not delivered at all; one on
+        programs, unless they are not the reference's own.
+        """
+        if isinstance(criterion.decide, Judged):
+            there = all(evidence.file(path) for path in criterion.decide.deliverables)
+            return there and criterion.weight > 0
+        run = {program.path for program in programs_of(criterion.decide)}
+        if run:
+            return criterion.weight > 0 and all(evidence.file(path) == self.evidence.file(path) for path in run)
         return decide(criterion.decide, evidence).met
-    assert isinstance(criterion.decide, Judged)
-    there = all(evidence.file(path) for path in criterion.decide.deliverables)
-    return there and criterion.weight > 0

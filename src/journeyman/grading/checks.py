@@ -1,7 +1,8 @@
 """The closed registry of deterministic checks: pure functions from sealed evidence to a finding (R-06).
 
 Invariant: the same evidence and arguments always give the same finding; what the policy wrote, however damaged, makes a
-check UNMET and never raises. Raises happen only where the rubric itself is wrong, and say so.
+check UNMET and never raises. Raises happen only where the rubric itself is wrong (and say so), or where a program that
+has to be run was not.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import ConfigDict, ValidationError
 
 from journeyman.errors import UserError
-from journeyman.grading import artifacts, systems
+from journeyman.grading import artifacts, programs, systems
 from journeyman.grading.evidence import SealedEvidence
 from journeyman.grading.finding import Finding
 from journeyman.records.base import Record
@@ -76,6 +77,7 @@ REGISTRY: dict[str, Kind] = {
     "service_rows": Kind(systems.ServiceRows, systems.service_rows),
     "ledger_count": Kind(systems.LedgerCount, systems.ledger_count),
     "ledger_order": Kind(systems.LedgerOrder, systems.ledger_order),
+    programs.KIND: Kind(programs.ProgramGives, programs.program_gives),
     "all_of": Kind(AllOf, all_of),
     "any_of": Kind(AnyOf, any_of),
     "not_": Kind(Not, not_),

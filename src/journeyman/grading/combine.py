@@ -13,6 +13,7 @@ from journeyman.grading.checks import CHECKS_VERSION, decide
 from journeyman.grading.contract import contract_of
 from journeyman.grading.evidence import SealedEvidence
 from journeyman.grading.judge import Judge
+from journeyman.grading.programs import PROGRAMS_VERSION, Programs, programs, with_answers
 from journeyman.grading.rubric import aggregate, refusal
 from journeyman.office.render import RENDERING_VERSION
 from journeyman.records.grade import Grade, GraderIdentity
@@ -29,7 +30,7 @@ def identity_of(rubric: Rubric, judge: Judge | None = None, name: str = OFFICIAL
         raise UserError(f"criterion {judged[0]} is judged and no judge was given: name one in the recipe's [judge]")
     return GraderIdentity(
         name=name,
-        checks_version=CHECKS_VERSION,
+        checks_version=f"{CHECKS_VERSION}+{PROGRAMS_VERSION}" if programs(rubric) else CHECKS_VERSION,
         rubric_digest=rubric.digest(),
         judge=judge.name if judge else None,
         prompt_digest=judge.prompt_digest if judge else None,
@@ -39,10 +40,14 @@ def identity_of(rubric: Rubric, judge: Judge | None = None, name: str = OFFICIAL
 
 @dataclass(frozen=True)
 class Grader:
-    """Grades by deterministic checks and, where criteria are judged, a judge (`grading.base.Grades`)."""
+    """Grades by deterministic checks and, where criteria are judged, a judge (`grading.base.Grades`).
+
+    `programs` runs what a rubric wants to be run; without it such a rubric is not graded.
+    """
 
     judge: Judge | None = None
     name: str = OFFICIAL
+    programs: Programs | None = None
 
     def identity(self, rubric: Rubric) -> GraderIdentity:
         """Frozen identity for one rubric. Raises UserError where the rubric needs a judge this grader lacks."""
@@ -54,17 +59,23 @@ class Grader:
 
     async def grade(self, evidence: SealedEvidence, contract: Contract, identity: GraderIdentity) -> Grade:
         """Checks, then the judge. Raises GraderFailure."""
-        return await grade(evidence, contract.rubric, identity, self.judge)
+        return await grade(evidence, contract.rubric, identity, self.judge, self.programs)
 
 
 async def grade(
-    evidence: SealedEvidence, rubric: Rubric, identity: GraderIdentity, judge: Judge | None = None
+    evidence: SealedEvidence,
+    rubric: Rubric,
+    identity: GraderIdentity,
+    judge: Judge | None = None,
+    runs: Programs | None = None,
 ) -> Grade:
-    """Decide every criterion and aggregate. Pure but for the judge's calls.
+    """Decide every criterion and aggregate. Pure but for the judge's calls and the programs that are run.
 
-    Raises GraderFailure: a check of the rubric is malformed, or a judged verdict stayed missing after bounded retries.
+    Raises GraderFailure: a check of the rubric is malformed, a program could not be run, or a judged verdict stayed
+    missing after bounded retries.
     """
     started = time.perf_counter()
+    evidence = await with_answers(evidence, rubric, runs)
     verdicts = [_checked(c, c.decide, evidence) for c in rubric.criteria if isinstance(c.decide, Check)]
     judged = [c for c in rubric.criteria if not isinstance(c.decide, Check)]
     if judged:

@@ -3,7 +3,7 @@
 Invariant: read-only, and the policy's final message is not in it: a claim of completion is never evidence (R-07).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -24,6 +24,7 @@ class SealedEvidence:
     """One episode's evidence. `base` is the task's public workspace; `written` overlays it; `deleted` hides from it.
 
     Where the world's own files are not at hand (a verifier image), `base` is None and `initial` says their sha256.
+    `answers`: what programs that the attempt left gave when they were run for grading (`grading.programs`).
     """
 
     episode: str
@@ -35,6 +36,7 @@ class SealedEvidence:
     ledger: tuple[LedgerEntry, ...] = ()
     dispatch: tuple[ToolEvent, ...] = ()
     initial: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     _bytes: dict[str, bytes | None] = field(default_factory=dict, repr=False)
     _rendered: dict[str, Rendered | None] = field(default_factory=dict, repr=False)
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from journeyman.errors import GraderFailure, UserError
 from journeyman.grading.combine import grade, identity_of
 from journeyman.grading.evidence import SealedEvidence
+from journeyman.grading.programs import HerePrograms
 from journeyman.records.base import canonical_json, sha256_hex
 from journeyman.records.grade import OPTIMISED, REPORTED, Grade
 from journeyman.records.rubric import Check, Rubric
@@ -33,7 +34,7 @@ async def grade_harbor(tests: Path, workspace: Path, artifacts: Path, out: Path)
         (out / stale).unlink(missing_ok=True)
     rubric = _read_rubric(tests / "rubric.json")
     evidence = _evidence(tests / "initial.json", workspace, artifacts, rubric)
-    result = await grade(evidence, rubric, identity_of(rubric))
+    result = await grade(evidence, rubric, identity_of(rubric), runs=HerePrograms(workspace))
     criteria = {f"criterion.{v.criterion}": float(v.met) for v in result.verdicts}
     named = {"reward": result.rewards[REPORTED], OPTIMISED: result.rewards[OPTIMISED], "raw": result.raw}
     write_atomic(out / DETAIL, canonical_json(result.model_dump(mode="json")))

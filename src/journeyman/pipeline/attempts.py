@@ -35,7 +35,7 @@ def runner(run: Run, place: Workplace, reward_name: str = REPORTED) -> Runner:
     """The runner of this run's attempts: seal, then grade."""
 
     async def grade(directory: Path, ready: ReadyTask) -> Outcome:
-        return await graded(run.job, directory, ready, reward_name)
+        return await graded(run.job, directory, ready, place.sandboxes, reward_name)
 
     options = run.recipe.options
     return Runner(place, grade, concurrency=options.concurrency, max_restarts=options.restarts)

@@ -1,6 +1,8 @@
 """Grading what is sealed: a whole run by one grader, skipping what that grader has graded."""
 
 from collections import Counter
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from journeyman.errors import UserError
@@ -8,9 +10,10 @@ from journeyman.grading.base import OFFICIAL
 from journeyman.grading.combine import Grader
 from journeyman.grading.episode import grade_episode, grade_path
 from journeyman.grading.judge import Judge
+from journeyman.grading.programs import BoxPrograms, programs
 from journeyman.models.openai_compatible import EndpointConfig, OpenAICompatible
 from journeyman.pipeline.explain import task_directory
-from journeyman.pipeline.workplace import ready_task
+from journeyman.pipeline.workplace import ready_task, sandbox_provider
 from journeyman.records.outcome import Graded
 from journeyman.store.layout import Job
 
@@ -32,13 +35,17 @@ async def grade_run(
     job = Job(root)
     grader = Grader(judge=_judge(judge, judge_url), name=name)
     counts: Counter[str] = Counter()
-    for directory in job.sealed(policy):
-        key = job.key_of(directory)
-        ready = ready_task(task_directory(job, key.split("/")[1]))
-        identity = grader.identity(ready.task.rubric)
-        if grade_path(job.grades_dir(key), identity.digest()).exists():
-            counts["graded before"] += 1
-            continue
-        outcome = await grade_episode(directory, ready.directory, job.grades_dir(key), grader)
-        counts["graded" if isinstance(outcome, Graded) else f"quarantined: {outcome.layer}"] += 1
+    async with AsyncExitStack() as stack:
+        for directory in job.sealed(policy):
+            key = job.key_of(directory)
+            ready = ready_task(task_directory(job, key.split("/")[1]))
+            identity = grader.identity(ready.task.rubric)
+            if grade_path(job.grades_dir(key), identity.digest()).exists():
+                counts["graded before"] += 1
+                continue
+            if grader.programs is None and programs(ready.task.rubric):
+                boxes = await stack.enter_async_context(sandbox_provider("bubblewrap"))
+                grader = replace(grader, programs=BoxPrograms(boxes))
+            outcome = await grade_episode(directory, ready.directory, job.grades_dir(key), grader)
+            counts["graded" if isinstance(outcome, Graded) else f"quarantined: {outcome.layer}"] += 1
     return counts

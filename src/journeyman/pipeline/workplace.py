@@ -15,9 +15,11 @@ from journeyman.episodes.run_one import ReadyTask, Workplace
 from journeyman.errors import UserError
 from journeyman.grading.combine import Grader
 from journeyman.grading.episode import grade_episode, outcome_of
+from journeyman.grading.programs import BoxPrograms
 from journeyman.pipeline.recipe import Recipe
 from journeyman.records.grade import REPORTED
 from journeyman.records.outcome import Outcome, Quarantined
+from journeyman.sandbox.base import SandboxProvider
 from journeyman.store.layout import Job
 from journeyman.tasks.package import initial_state, load_task, public_workspace, stamp
 
@@ -109,11 +111,13 @@ def ready_task(directory: Path) -> ReadyTask:
     return _ready(directory, stamp(directory))
 
 
-async def graded(job: Job, directory: Path, ready: ReadyTask, reward_name: str = REPORTED) -> Outcome:
+async def graded(
+    job: Job, directory: Path, ready: ReadyTask, sandboxes: SandboxProvider, reward_name: str = REPORTED
+) -> Outcome:
     """The outcome of a sealed episode; it is graded now if its official grader has not graded it yet."""
     grades = job.grades_dir(job.key_of(directory))
     outcome = outcome_of(directory, grades, reward_name)
     if isinstance(outcome, Quarantined) and (outcome.layer, outcome.cause) == ("grader", "ungraded"):
-        await grade_episode(directory, ready.directory, grades, Grader())
+        await grade_episode(directory, ready.directory, grades, Grader(programs=BoxPrograms(sandboxes)))
         outcome = outcome_of(directory, grades, reward_name)
     return outcome

@@ -1,5 +1,6 @@
 """Constructors of criteria that worlds share: data in the words of the closed registry in `grading.checks`."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from journeyman.records.rubric import Check, Criterion
@@ -34,6 +35,12 @@ def criterion(
 def field(path: str, key: str, *values: str | int) -> Check:
     """The `key: value` line of `path` has one of the values."""
     return check("field_equals", path=path, key=key, value=values[0] if len(values) == 1 else list(values))
+
+
+def gives(path: str, function: str, cases: Iterable[tuple[tuple[Any, ...], Any]], through: str = "") -> Check:
+    """The function of a program gives the right value for each (arguments, value), through a package's function."""
+    told = [{"args": list(args), "gives": value} for args, value in cases]
+    return check("program_gives", path=path, function=function, cases=told, through=through)
 
 
 def any_of(*checks: Check) -> Check:

@@ -44,6 +44,8 @@ ENVIRONMENT_TYPES: dict[str, str] = {
     "finance.borrowing_base": "journeyman.worlds.types.borrowing_base:BorrowingBase",
     "finance.limit_breach": "journeyman.worlds.types.limit_breach:LimitBreach",
     "operations.service_charge": "journeyman.worlds.types.service_charge:ServiceCharge",
+    "operations.replenishment": "journeyman.worlds.types.replenishment:Restocking",
+    "finance.loan_loss": "journeyman.worlds.types.loan_loss:LoanLoss",
 }
 
 DEFAULT_TYPES: tuple[str, ...] = tuple(ENVIRONMENT_TYPES)[:4]  # what a recipe makes that names no types

@@ -16,6 +16,8 @@ def realise(kind: CaseType[Any], truth: Any) -> WorldDraft:
     rng = random.Random(f"compact:{truth.seed}:{truth.split}:{kind.name}")
     path = compact_path(truth)
     files, where = _files(kind, truth, rng)
+    programs = {p: text_file(text.splitlines(), truth.frozen_time[:10]) for p, text in kind.programs(truth).items()}
+    where |= {p: p for p in programs}
     systems = kind.systems(truth, "compact")
     look, deliver = reading(where), writing(kind, path)
     return WorldDraft(
@@ -26,7 +28,7 @@ def realise(kind: CaseType[Any], truth: Any) -> WorldDraft:
         seed=truth.seed,
         instruction=_instruction(kind, truth, rng, path, tuple(files)),
         requirements=tuple(requirements(kind, truth, path, "compact")),
-        files=files,
+        files=files | programs,
         services=systems.grants,
         state=systems.state,
         rubric=Rubric(criteria=tuple(criteria(kind, truth, path, "compact", where))),

@@ -108,6 +108,11 @@ class Drive:
         self._keep(source, path)
         return self.folder.table(path, header, tuple(rows), dated)
 
+    def program(self, path: str, text: str, dated: str) -> str:
+        """A program; its path is its source id."""
+        self._keep(path, path)
+        return self.folder.add(path, text.encode(), dated)
+
     def mail(
         self,
         source: str,

@@ -94,6 +94,13 @@ class CaseType(ABC, Generic[C]):
     def drive(self, truth: C, drive: "Drive") -> None:
         """Put the load-bearing and misleading documents of the standard world on the drive, by source id."""
 
+    def programs(self, truth: C) -> Mapping[str, str]:
+        """Programs that lie in both worlds, none by default: path -> text; a path is also the id to look at and cite.
+
+        Requests do not name them: who is told a symptom has to find what is wrong.
+        """
+        return {}
+
     def systems(self, truth: C, size: Size) -> Systems:
         """Live systems; none by default."""
         return Systems()

@@ -77,6 +77,7 @@ def demonstrate(kind: CaseType[Any], truth: Any, rng: random.Random, name: str) 
             wrong.setdefault(trap.step, trap.value)
     values = kind.derivation.solve(kind.facts(truth), wrong)
     paths = {s.id: s.path for s in kind.sources(truth)} | {RUMOUR: f"{truth.axes['rumour']}.txt"}
+    paths |= {p: p for p in kind.programs(truth)}
     steps = list(reading(paths)(kind.looks(truth, values)))
     if rng.random() < 0.3:
         steps.insert(rng.randrange(len(steps) + 1), read(paths[RUMOUR]))

@@ -60,6 +60,8 @@ def fill(kind: CaseType[Any], truth: Any) -> Drive:
     """The drive: the author's documents, the rumour, and the shelf."""
     drive = Drive(truth, random.Random(f"standard-files:{truth.seed}:{truth.split}:{kind.name}"))
     kind.drive(truth, drive)
+    for path, text in kind.programs(truth).items():
+        drive.program(path, text, drive.today)
     trap = next(t for t in kind.traps(truth) if t.name == kind.rumoured)
     claimed = shown(kind, truth, {trap.step: trap.value})[trap.tell]
     label = next(f.label for f in kind.fields if f.key == trap.tell)
@@ -102,8 +104,9 @@ def _asked(truth: Any, path: str) -> tuple[Requirement, ...]:
 
 
 def _relied(kind: CaseType[Any], truth: Any, where: Mapping[str, str]) -> tuple[str, ...]:
-    """Paths of the sources that the right answer is read from."""
-    return tuple(where[x] for x in kind.looks(truth, kind.right(truth)) if isinstance(x, str))
+    """Paths of the sources that the right answer is read from; programs are worked on and not relied on."""
+    looks, programs = kind.looks(truth, kind.right(truth)), kind.programs(truth)
+    return tuple(where[x] for x in looks if isinstance(x, str) and x not in programs)
 
 
 def _basis(kind: CaseType[Any], truth: Any, path: str, where: Mapping[str, str]) -> tuple[Criterion, ...]:
@@ -171,7 +174,8 @@ def _writing(kind: CaseType[Any], truth: Any, path: str, where: Mapping[str, str
 
 def _rest(kind: CaseType[Any], truth: Any, write_up: Deliver) -> tuple[PlanStep, ...]:
     right = kind.right(truth)
-    asked = tuple(x for x in kind.looks(truth, right) if isinstance(x, PlanStep))
+    looks, programs = kind.looks(truth, right), kind.programs(truth)
+    asked = tuple(x if isinstance(x, PlanStep) else read(x) for x in looks if isinstance(x, PlanStep) or x in programs)
     return (*acting((*asked, *kind.acts(truth, right))), write_up(right, frozenset()))
 
 

@@ -221,11 +221,10 @@ AREAS = (
         ),
         entry(
             "finance.loan_loss",
-            "Expected loss of a loan pool",
+            "Stress loss of a loan pool by a library function",
             "",
-            "workbook memo note",
-            "unit cutoff exception",
-            "bucket: three five seven; collateral: house stock none; forecast: base adverse",
+            "note workbook paper",
+            "supersession cutoff lookalike",
         ),
         entry(
             "finance.payoff_letter",

@@ -33,11 +33,10 @@ AREAS = (
         ),
         entry(
             "operations.replenishment",
-            "Order quantity under constraints",
-            "wms erp",
-            "note schedule log",
-            "unit exception cutoff",
-            "rule: min cover lot; limit: space cash; event: promo holiday none",
+            "Order tool mended, and the order it should give",
+            "",
+            "note schedule log report",
+            "missing exception unit",
         ),
     ),
     area(

@@ -180,7 +180,7 @@ class ServiceCharge(CaseType[ServiceTruth]):
         costs = (*((head, str(amount)) for head, amount in y.costs.items()), *paid)
         title = f"{truth.building} {truth.city} {truth.currency}, {truth.axes['advance']} advance"
         return (
-            Source("lease", "lease.txt", f"{truth.tenant} lease", lease, premises.first_day(y)),
+            Source("lease", "lease.txt", f"{truth.lease} of {truth.tenant}", lease, premises.first_day(y)),
             Source("survey", "survey.txt", f"survey of {y.unit}", survey, min(y.surveyed, truth.frozen_time[:10])),
             Source("costs", "costs.txt", title, costs, f"{int(y.year) + 1}-01-20"),
         )

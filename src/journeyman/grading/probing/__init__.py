@@ -1,0 +1,1 @@
+"""What runs programs inside a box; see `journeyman.grading.programs`, which asks."""
