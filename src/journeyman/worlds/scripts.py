@@ -102,8 +102,8 @@ def _detour(rng: random.Random, told: list[PlanStep]) -> None:
 def _mistaken(rng: random.Random, step: PlanStep) -> PlanStep:
     """The step's first call, asked of a tool that does not exist."""
     first = step.calls[0]
-    target = subject(first)
-    return PlanStep(calls=(ToolCall(tool=rng.choice(_NO_SUCH_TOOL), arguments={"path": target}),))
+    argument = next(iter(first.arguments), "path")
+    return PlanStep(calls=(ToolCall(tool=rng.choice(_NO_SUCH_TOOL), arguments={argument: subject(first)}),))
 
 
 def subject(call: ToolCall) -> str:

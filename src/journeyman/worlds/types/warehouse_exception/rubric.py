@@ -78,11 +78,11 @@ def _outcome(truth: WarehouseTruth, dock_sources: tuple[str, ...]) -> Iterator[C
 def _write_errors(truth: WarehouseTruth, dock_sources: tuple[str, ...]) -> Iterator[Criterion]:
     o, order_record = truth.order_id, f"wms.orders.{truth.order_id}"
     said = f"{o} has two active reservations or more"
-    yield criterion("error_duplicate", said, -2.0, _reserved(truth, None, 2), "once", (order_record,), "recovery")
+    yield criterion("error_duplicate", said, -1.0, _reserved(truth, None, 2), "once", (order_record,), "recovery")
     misfits = [d.dock for d in truth.docks if d.kind != truth.kind]
     said = f"A dock of another kind ({', '.join(misfits)}) is reserved for {o}"
     evidence = (order_record, *dock_sources)
-    yield criterion("error_wrong_dock", said, -2.0, _reserved(truth, misfits), "fit", evidence)
+    yield criterion("error_wrong_dock", said, -1.0, _reserved(truth, misfits), "fit", evidence)
 
 
 def _scope_errors(truth: WarehouseTruth) -> Iterator[Criterion]:
@@ -100,4 +100,4 @@ def _scope_errors(truth: WarehouseTruth) -> Iterator[Criterion]:
         check("ledger_count", service="wms", tool="reserve_dock", where={"order_id": orders}, committed=True),
     )
     said = f"A ticket other than {t} is resolved, or a dock reserved for an order other than {o}"
-    yield criterion("error_other_record", said, -2.0, touched, "resolve", evidence, "scope")
+    yield criterion("error_other_record", said, -1.0, touched, "resolve", evidence, "scope")
