@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from journeyman.office.render import render
 from journeyman.office.rendered import Field
+from journeyman.office.xlsx_format import show
 from tests.office import samples
 
 
@@ -67,6 +68,11 @@ def test_sheet_values_are_shown_under_their_formats_and_kept_exactly() -> None:
     ]
     assert Field("Margin", "12.3%", 0.1234) in read.fields
     assert read.cells["Summary"]["B3"].value == -40
+
+
+def test_a_number_too_long_for_its_format_is_shown_plainly() -> None:
+    assert show(1.5e300, "#,##0.00") == "1.5e+300"
+    assert show(1.5e20, "#,##0.00") == "150,000,000,000,000,000,000.00"
 
 
 def test_hidden_sheets_are_marked_and_kept_out_of_what_a_reader_sees() -> None:

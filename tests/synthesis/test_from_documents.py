@@ -69,7 +69,7 @@ def test_without_terms_nothing_is_used(folder: Path) -> None:
 
 
 async def test_tasks_join_two_documents_and_are_admitted(folder: Path, tmp_path: Path) -> None:
-    made = make_from(folder, tmp_path / "tasks", Wish(5, seed=3))
+    made = make_from(folder, tmp_path / "tasks", Wish(3, seed=3))
     for directory in made.directories:
         draft = read_package(directory)
         rests_on = {path for c in draft.rubric.criteria for path in c.evidence}
@@ -78,14 +78,14 @@ async def test_tasks_join_two_documents_and_are_admitted(folder: Path, tmp_path:
         assert len(draft.metadata.lineage["structure"]) == 64
     admissions = await admit_all(made.directories, InProcess(tmp_path / "runs"))
     assert all(a.admitted for a in admissions), [a.gates[-1].reason for a in admissions if not a.admitted]
-    assert len({load_task(d).instruction for d in made.directories}) == 5
+    assert len({load_task(d).instruction for d in made.directories}) == 3
     assert {load_task(d).metadata.axes["join"] for d in made.directories} == {"names"}
 
 
 async def test_documents_that_share_no_names_are_joined_by_extremes_and_totals(folder: Path, tmp_path: Path) -> None:
     for name in ("copy.csv", "costs.csv", "budget.docx"):
         (folder / name).unlink()
-    made = make_from(folder, tmp_path / "tasks", Wish(2, seed=3))
+    made = make_from(folder, tmp_path / "tasks", Wish(1, seed=3))
     assert {load_task(d).metadata.axes["join"] for d in made.directories} == {"extremes"}
     admissions = await admit_all(made.directories, InProcess(tmp_path / "runs"))
     assert all(a.admitted for a in admissions), [a.gates[-1].reason for a in admissions if not a.admitted]

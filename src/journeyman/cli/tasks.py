@@ -127,6 +127,21 @@ def _coverage(directories: list[Path]) -> None:
     next_step(f"journeyman tasks make --type {targets[0][0]} --train 8 --out build/more")
 
 
+def _canaries(directories: list[Path], sandbox: str) -> None:
+    from journeyman.pipeline.admitting import scan_canaries
+
+    with Display() as display:
+        scans = finish(scan_canaries(directories, sandbox, display))
+    found = [f"{scan.task}: {leak}" for scan in scans for leak in scan.found]
+    for line in found:
+        console.print(f"LEAK {line}", markup=False, soft_wrap=True)
+    marks, texts, characters = (sum(getattr(s, field) for s in scans) for field in ("marks", "texts", "characters"))
+    told = f"{marks:,} private texts, {texts:,} prompts, observations and files of {characters:,} characters"
+    console.print(f"{len(scans)} tasks: {told}; {len(found)} leaks", markup=False, soft_wrap=True)
+    if found:
+        raise SystemExit(1)
+
+
 def _author(author: Path, folder: Path, licence: str, out: Path) -> None:
     from journeyman.pipeline.authoring import author_tasks
 
@@ -156,18 +171,24 @@ def _make_from(folder: Path, licence: str, count: int, seed: int, out: Path) -> 
 @tasks.command()
 @click.argument("packages", type=click.Path(path_type=Path))
 @click.option("--coverage", is_flag=True, help="Print what the packages cover, over ten axes, and what to make next.")
-def check(packages: Path, coverage: bool) -> None:
+@click.option("--canaries", is_flag=True, help="Mark all that is private, let a policy pry, and search for the marks.")
+@click.option("--sandbox", default="bubblewrap", show_default=True, help="With --canaries.")
+def check(packages: Path, coverage: bool, canaries: bool, sandbox: str) -> None:
     """Run the gates that need no execution over a package, or a directory of packages. Exit 1 names what fails.
 
     \b
     Example:
       journeyman tasks check build/tasks
+      journeyman tasks check build/release --canaries
     """
     from journeyman.admission.gates import STATIC_GATES
     from journeyman.pipeline.admitting import check_static, held_out_dirs, package_dirs
 
     if coverage:
         _coverage(held_out_dirs([packages]))
+        return
+    if canaries:
+        _canaries(held_out_dirs([packages]), sandbox)
         return
     decided = finish(check_static(package_dirs(packages)))
     failed = [a for a in decided if not a.admitted]

@@ -16,6 +16,7 @@ BUILT_IN = {
     37: "#,##0;(#,##0)", 38: "#,##0;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)", 45: "mm:ss",
     46: "[h]:mm:ss", 47: "mm:ss", 48: "0.0E+0", 49: "@",
 }  # fmt: skip
+_MAX_DIGITS = 28  # what decimal arithmetic holds; no sheet of a business has more
 _EPOCH = datetime.datetime(1899, 12, 30)
 _EPOCH_1904 = datetime.datetime(1904, 1, 1)
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)|_.|\*.')
@@ -120,7 +121,10 @@ def _apply(pattern: _Pattern, value: float | int) -> str:
     if pattern.kind == "literal":
         return pattern.suffix
     unit = Decimal(1).scaleb(-pattern.decimals)
-    scaled = Decimal(f"{abs(value) * pattern.scale:.15g}").quantize(unit, rounding=ROUND_HALF_UP)
+    scaled = Decimal(f"{abs(value) * pattern.scale:.15g}")
+    if scaled.adjusted() + pattern.decimals >= _MAX_DIGITS:
+        return plain_number(value)
+    scaled = scaled.quantize(unit, rounding=ROUND_HALF_UP)
     text = f"{scaled:,f}" if pattern.grouped else f"{scaled:f}"
     for _ in range(pattern.optional):
         text = text.removesuffix("0")

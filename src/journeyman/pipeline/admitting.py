@@ -14,6 +14,7 @@ from journeyman.admission.gates.base import Executed
 from journeyman.admission.release import MARKER, TASKS, create_release, verify_release, withdraw
 from journeyman.admission.screens import DETECTORS, identity
 from journeyman.errors import UserError
+from journeyman.pipeline.canaries import Scan, scan
 from journeyman.pipeline.deciding import decide
 from journeyman.pipeline.progress import Progress
 from journeyman.pipeline.recipe import Options, Recipe
@@ -88,6 +89,13 @@ def _working(work: Path | None, sandbox: str, concurrency: int, progress: Progre
         root = work or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jm-admit-")))
         recipe = Recipe(name="admission", options=Options(concurrency=concurrency, sandbox=sandbox))
         yield Run(recipe, Job(root), progress)
+
+
+async def scan_canaries(directories: Sequence[Path], sandbox: str, progress: Progress) -> list[Scan]:
+    """What a prying policy is shown of each package, searched for all that is private in it."""
+    progress.stage("canaries", f"{len(directories)} packages are marked, tried and searched")
+    with _working(None, sandbox, 1, progress) as run:
+        return await scan(run, directories)
 
 
 async def rescreen(directory: Path, sandbox: str, concurrency: int, progress: Progress) -> list[str]:

@@ -6,17 +6,16 @@ Invariant: every figure asked for follows from what the documents show; a draft 
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from itertools import combinations
+from itertools import combinations, islice
 from typing import NamedTuple
 
 from journeyman.errors import UserError
 from journeyman.grading.text import fold
-from journeyman.office.render import render
 from journeyman.records.base import canonical_json, sha256_hex
 from journeyman.records.rubric import Criterion, Rubric
 from journeyman.records.task import Budget, Domain, Plan, Requirement, Split, TaskMetadata
 from journeyman.synthesis.catalogue import Catalogue, Source
-from journeyman.synthesis.environment_first.grids import Column, Grid, grids
+from journeyman.synthesis.environment_first.grids import Column, Grid, grids_of
 from journeyman.synthesis.structure import Operation, Structure, structure_faults
 from journeyman.tasks.draft import PackageDraft, PackageFile
 from journeyman.worlds.criteria import check, criterion
@@ -41,7 +40,19 @@ class Side(NamedTuple):
     @property
     def says(self) -> str:
         """How a request names it."""
-        return f"{self.column.title!r} in {placed(self.grid.document)} ({self.grid.table})"
+        of = f"sum of {self.column.title!r} by {self.grid.key!r}" if self.grid.summed else f"{self.column.title!r}"
+        table = "" if self.grid.document.endswith(self.grid.table) else self.grid.table
+        without = f"without {', '.join(self.grid.without)}" if self.grid.without else ""
+        told = ", ".join(filter(None, (table, without)))
+        return f"{of} in {placed(self.grid.document)}" + (f" ({told})" if told else "")
+
+    @property
+    def whole(self) -> tuple[str, Decimal]:
+        """How a request names what the column comes to, and that: its sum, or its spread where a sum means nothing."""
+        figures = self.column.figures
+        if self.column.adds:
+            return f"the sum of all {self.says}", sum(figures, Decimal(0))
+        return f"the greatest less the least {self.says}", max(figures) - min(figures)
 
 
 class Question(NamedTuple):
@@ -71,25 +82,29 @@ def placed(path: str) -> str:
 def structure_of(question: Question) -> Structure:
     """The operations that lead to the answer."""
     left, right = question.left.grid.document, question.right.grid.document
+    added = {
+        side: Operation(id=f"add_{side}", kind="reasoning", sources=(one.grid.document,))
+        for side, one in (("left", question.left), ("right", question.right))
+        if one.grid.summed
+    }
+    first, second = (tuple(added[side].id for side in (name,) if side in added) for name in ("left", "right"))
     if question.shared:
-        return Structure(
-            operations=(
-                Operation(id="match", kind="discovery", sources=(left, right)),
-                Operation(id="rank", kind="reasoning", needs=("match",), sources=(left,)),
-                Operation(id="look_across", kind="extraction", needs=("rank",), sources=(right,)),
-                Operation(id="count", kind="reasoning", needs=("match", "look_across"), sources=(right,)),
-                Operation(id="combine", kind="decision", needs=("rank", "look_across", "count")),
-            )
+        after = (
+            Operation(id="match", kind="discovery", needs=first + second, sources=(left, right)),
+            Operation(id="rank", kind="reasoning", needs=("match",), sources=(left,)),
+            Operation(id="look_across", kind="extraction", needs=("rank",), sources=(right,)),
+            Operation(id="count", kind="reasoning", needs=("match", "look_across"), sources=(right,)),
+            Operation(id="combine", kind="decision", needs=("rank", "look_across", "count")),
         )
-    return Structure(
-        operations=(
-            Operation(id="rank_left", kind="reasoning", sources=(left,)),
-            Operation(id="rank_right", kind="reasoning", sources=(right,)),
-            Operation(id="total_left", kind="extraction", sources=(left,)),
-            Operation(id="total_right", kind="extraction", sources=(right,)),
+    else:
+        after = (
+            Operation(id="rank_left", kind="reasoning", needs=first, sources=(left,)),
+            Operation(id="rank_right", kind="reasoning", needs=second, sources=(right,)),
+            Operation(id="total_left", kind="extraction", needs=first, sources=(left,)),
+            Operation(id="total_right", kind="extraction", needs=second, sources=(right,)),
             Operation(id="combine", kind="decision", needs=("rank_left", "rank_right", "total_left", "total_right")),
         )
-    )
+    return Structure(operations=(*added.values(), *after))
 
 
 def answers(question: Question) -> tuple[Answer, ...]:
@@ -122,15 +137,19 @@ def _joined(q: Question) -> tuple[Answer, ...]:
 def _apart(q: Question) -> tuple[Answer, ...]:
     end = _end(q.highest)
     names = [_extreme(side.grid.names, side, q.highest) for side in (q.left, q.right)]
-    totals = [sum(side.column.figures) for side in (q.left, q.right)]
+    (first, first_whole), (second, second_whole) = q.left.whole, q.right.whole
     gap = q.left.figure(names[0]) - q.right.figure(names[1])
     return (
-        Answer("first", names[0], f"the {q.left.grid.key!r} with the {end} {q.left.says}", 1.5, (0,)),
-        Answer("second", names[1], f"the {q.right.grid.key!r} with the {end} {q.right.says}", 1.5, (1,)),
-        Answer("first_total", _text(totals[0]), f"the sum of {q.left.says}", 1.5, (0,)),
-        Answer("second_total", _text(totals[1]), f"the sum of {q.right.says}", 1.5, (1,)),
+        Answer("first", names[0], f"the {_called(q.left)} with the {end} {q.left.says}", 1.5, (0,)),
+        Answer("second", names[1], f"the {_called(q.right)} with the {end} {q.right.says}", 1.5, (1,)),
+        Answer("first_total", _text(first_whole), first, 1.5, (0,)),
+        Answer("second_total", _text(second_whole), second, 1.5, (1,)),
         Answer("difference", _text(gap), "the figure of first less the figure of second", 4.0, (0, 1)),
     )
+
+
+def _called(side: Side) -> str:
+    return repr(side.grid.key) if side.grid.key else "row"
 
 
 def _text(value: Decimal | int) -> str:
@@ -138,24 +157,41 @@ def _text(value: Decimal | int) -> str:
     return "0" if plain in ("-0", "") else plain
 
 
-def questions(documents: Mapping[str, bytes]) -> Iterator[Question]:
-    """Every comparison that two of the documents allow, in a fixed order; joined ones first."""
-    found = [grid for path in sorted(documents) for grid in grids(path, render(path, documents[path]))]
-    apart: list[Question] = []
-    for left, right in combinations(found, 2):
-        if left.document == right.document:
-            continue
-        shared = tuple(name for name in left.names if fold(name) in right.rows)
-        shared = shared if len(shared) >= MIN_SHARED else ()
-        for one, other in ((a, b) for a in left.columns for b in right.columns):
-            for highest in (True, False):
-                question = Question(Side(left, one), Side(right, other), shared, highest)
-                if _unambiguous(question):
-                    if shared:
-                        yield question
-                    else:
-                        apart.append(question)
-    yield from apart
+def questions(documents: Mapping[str, bytes], seed: str) -> Iterator[Question]:
+    """Comparisons that two of the documents allow, pairs of documents in turn, each pair's in an order of the seed.
+
+    Those joined by names come first; unrelated documents are compared only after them.
+    """
+    by_document = [found for path in sorted(documents) if (found := grids_of(path, documents[path]))]
+    pairs = list(combinations(by_document, 2))
+    random.Random(seed).shuffle(pairs)
+    for joined in (True, False):
+        turns = [_of_pair(a, b, joined, f"{seed}:{a[0].document}:{b[0].document}") for a, b in pairs]
+        while turns:
+            met = [(turn, question) for turn in turns for question in islice(turn, 1)]
+            yield from (question for _, question in met)
+            turns = [turn for turn, _ in met]
+
+
+def _of_pair(left: Sequence[Grid], right: Sequence[Grid], joined: bool, seed: str) -> Iterator[Question]:
+    rng = random.Random(seed)
+    met = [(a, b, shared) for a in left for b in right if bool(shared := _shared(a, b)) is joined]
+    sides = [
+        (one, other, shared)
+        for a, b, shared in met
+        for one in (Side(a, column) for column in a.columns)
+        for other in (Side(b, column) for column in b.columns)
+    ]
+    for one, other, shared in rng.sample(sides, len(sides)):
+        for highest in rng.sample((True, False), 2):
+            question = Question(one, other, shared, highest)
+            if _unambiguous(question) and not _same(question):
+                yield question
+
+
+def _shared(left: Grid, right: Grid) -> tuple[str, ...]:
+    shared = tuple(name for name in left.names if fold(name) in right.rows)
+    return shared if len(shared) >= MIN_SHARED else ()
 
 
 def _unambiguous(q: Question) -> bool:
@@ -165,6 +201,12 @@ def _unambiguous(q: Question) -> bool:
         if figures and (figures.count(max(figures)) > 1 or figures.count(min(figures)) > 1):
             return False
     return True
+
+
+def _same(q: Question) -> bool:
+    """Two versions of one table: most names have the same figure in both, so there is nothing to join."""
+    equal = sum(q.left.figure(name) == q.right.figure(name) for name in q.shared)
+    return 2 * equal > len(q.shared) or (not q.shared and q.left.column.figures == q.right.column.figures)
 
 
 class Wish(NamedTuple):
@@ -183,22 +225,13 @@ def drafts(found: Catalogue, documents: Mapping[str, bytes], wish: Wish) -> Iter
     """
     sources = {source.path: source for source in found.sources}
     usable = {path: data for path, data in documents.items() if path in sources}
-    rng = random.Random(f"{TYPE}:{wish.seed}")
-    picked: list[Question] = []
-    for joined in (True, False):  # unrelated documents only where those that share names are used up
-        by_pair: dict[tuple[str, str], list[Question]] = {}
-        for question in questions(usable):
-            if bool(question.shared) is joined:
-                by_pair.setdefault((question.left.grid.document, question.right.grid.document), []).append(question)
-        pools = [rng.sample(pool, len(pool)) for _, pool in sorted(by_pair.items())]
-        longest = max(map(len, pools), default=0)
-        picked += [pool[turn] for turn in range(longest) for pool in pools if turn < len(pool)]
+    picked = list(islice(questions(usable, f"{TYPE}:{wish.seed}"), wish.tasks))
     if len(picked) < wish.tasks:
         raise UserError(
             f"{len(sources)} usable documents allow {len(picked)} comparisons of two tables, not {wish.tasks}:"
             " add documents with tables (a header, a column of names, columns of figures), or ask for fewer"
         )
-    for number, question in enumerate(picked[: wish.tasks]):
+    for number, question in enumerate(picked):
         yield draft(question, sources, usable, wish, number)
 
 
