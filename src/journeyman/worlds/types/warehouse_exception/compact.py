@@ -106,7 +106,7 @@ def realise(truth: WarehouseTruth) -> WorldDraft:
             ServiceGrant(service="ticketing", actor="clerk", tools=TICKETING_TOOLS),
         ),
         state=initial_state(truth, rng.choice(phrases.subject)),
-        rubric=state_rubric(truth, (plans.docks_path(truth.kind),)),
+        rubric=state_rubric(truth, (plans.docks_path(truth.kind),), wrong_write=-1.0),
         budget=COMPACT_BUDGET,
         deliverables=(),
         frozen_time=truth.frozen_time,

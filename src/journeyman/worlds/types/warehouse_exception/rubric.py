@@ -1,4 +1,4 @@
-"""Rubric of the warehouse exception on final state and ledger, the same for both sizes; words never count."""
+"""Rubric of the warehouse exception on final state and ledger, for both sizes; words never count."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,14 +8,14 @@ from journeyman.worlds.criteria import all_of, any_of, check, criterion, none_of
 from journeyman.worlds.types.warehouse_exception.truth import WarehouseTruth
 
 
-def state_rubric(truth: WarehouseTruth, dock_sources: tuple[str, ...]) -> Rubric:
-    """The rubric; `dock_sources` are the files that say which docks fit which kind."""
+def state_rubric(truth: WarehouseTruth, dock_sources: tuple[str, ...], wrong_write: float = -2.0) -> Rubric:
+    """The rubric; `dock_sources` are the files that say which docks fit which kind, `wrong_write` points of one."""
     return Rubric(
         criteria=(
             *_process(truth),
             *_outcome(truth, dock_sources),
-            *_write_errors(truth, dock_sources),
-            *_scope_errors(truth),
+            *_write_errors(truth, dock_sources, wrong_write),
+            *_scope_errors(truth, wrong_write),
         )
     )
 
@@ -75,17 +75,17 @@ def _outcome(truth: WarehouseTruth, dock_sources: tuple[str, ...]) -> Iterator[C
     yield criterion("resolution", said, 2.0, told, "resolve", (f"ticketing.tickets.{t}", dock_record))
 
 
-def _write_errors(truth: WarehouseTruth, dock_sources: tuple[str, ...]) -> Iterator[Criterion]:
+def _write_errors(truth: WarehouseTruth, dock_sources: tuple[str, ...], points: float) -> Iterator[Criterion]:
     o, order_record = truth.order_id, f"wms.orders.{truth.order_id}"
     said = f"{o} has two active reservations or more"
-    yield criterion("error_duplicate", said, -1.0, _reserved(truth, None, 2), "once", (order_record,), "recovery")
+    yield criterion("error_duplicate", said, points, _reserved(truth, None, 2), "once", (order_record,), "recovery")
     misfits = [d.dock for d in truth.docks if d.kind != truth.kind]
     said = f"A dock of another kind ({', '.join(misfits)}) is reserved for {o}"
     evidence = (order_record, *dock_sources)
-    yield criterion("error_wrong_dock", said, -1.0, _reserved(truth, misfits), "fit", evidence)
+    yield criterion("error_wrong_dock", said, points, _reserved(truth, misfits), "fit", evidence)
 
 
-def _scope_errors(truth: WarehouseTruth) -> Iterator[Criterion]:
+def _scope_errors(truth: WarehouseTruth, points: float) -> Iterator[Criterion]:
     o, t, dock = truth.order_id, truth.ticket_id, truth.right_dock
     evidence = (f"ticketing.tickets.{t}", f"wms.orders.{o}")
     resolved = check(
@@ -100,4 +100,4 @@ def _scope_errors(truth: WarehouseTruth) -> Iterator[Criterion]:
         check("ledger_count", service="wms", tool="reserve_dock", where={"order_id": orders}, committed=True),
     )
     said = f"A ticket other than {t} is resolved, or a dock reserved for an order other than {o}"
-    yield criterion("error_other_record", said, -1.0, touched, "resolve", evidence, "scope")
+    yield criterion("error_other_record", said, points, touched, "resolve", evidence, "scope")
