@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from journeyman.errors import GraderFailure, SandboxFailure
 from journeyman.grading.evidence import SealedEvidence, workspace_path
 from journeyman.grading.finding import Finding, brief
+from journeyman.grading.probing.probe import PATIENCE
 from journeyman.records.base import Record, canonical_json, sha256_hex
 from journeyman.records.rubric import Check, Rubric
 from journeyman.sandbox.base import SandboxProvider, SandboxSpec
@@ -30,7 +31,6 @@ from journeyman.tasks.verifier import restore
 PROGRAMS_VERSION = "programs.v1"
 KIND = "program_gives"
 PROBE = Path(__file__).parent / "probing" / "probe.py"
-SECONDS = 120.0  # for all programs of one attempt; each has its own limit within
 
 
 class Case(Record):
@@ -144,7 +144,7 @@ class BoxPrograms:
             try:
                 box = await self.sandboxes.start(SandboxSpec(workspace=(snapshot,), label="programs"))
                 try:
-                    done = await box.call("exec", _command(asked, report), timeout_seconds=SECONDS + 30)
+                    done = await box.call("exec", _command(asked, report), timeout_seconds=_patience(asked) + 30)
                     files = (await box.call("get", {"paths": [report]}))["files"]
                 finally:
                     await box.close()
@@ -171,6 +171,11 @@ class HerePrograms:
         return _answers(out, asked, errors.decode("utf-8", "replace"))
 
 
+def _patience(asked: tuple[ProgramGives, ...]) -> float:
+    """Longer than all of them may take together, so that a program can end nothing but itself."""
+    return PATIENCE * (len(asked) + 1.0)
+
+
 def _told(asked: tuple[ProgramGives, ...]) -> str:
     return json.dumps({"workspace": ".", "asked": [p.asked() for p in asked]})
 
@@ -179,7 +184,7 @@ def _command(asked: tuple[ProgramGives, ...], report: str) -> dict[str, Any]:
     """The probe and its questions reach the box in the command alone; no program sees either in its environment."""
     command = f'printf %s "$JM_ASKED" | env -u JM_ASKED -u JM_PROBE python3 -I -c "$JM_PROBE" > {report}'
     environment = {"JM_ASKED": _told(asked), "JM_PROBE": PROBE.read_text(encoding="utf-8")}
-    return {"command": command, "env": environment, "timeout_seconds": SECONDS}
+    return {"command": command, "env": environment, "timeout_seconds": _patience(asked)}
 
 
 def _answers(data: bytes, asked: tuple[ProgramGives, ...], said: str) -> list[list[dict[str, Any]]]:

@@ -14,6 +14,7 @@ import importlib.util
 import io
 import json
 import os
+import resource
 import select
 import signal
 import sys
@@ -21,7 +22,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-SECONDS = 10  # for all cases of one program
+SECONDS = 5  # of CPU, for all cases of one program
+PATIENCE = 60  # seconds by the clock: a machine that is busy with other things is not the program's doing
 LONGEST = 1_000_000  # bytes of what it tells
 
 
@@ -145,7 +147,7 @@ def apart(asked: Mapping[str, Any], workspace: str) -> list[dict[str, Any]]:
     lines = [line for line in said.decode("utf-8", "replace").splitlines() if line]
     found = [json.loads(line)["answer"] for line in lines if line.startswith('{"answer": ')]
     if len(found) < len(asked["cases"]):
-        late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+        late = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGALRM, signal.SIGXCPU)
         why = f"it did not end within {SECONDS} s" if late else (lines or ["it ended early"])[-1]
         found.append({"error": why[-200:]})
     return found
@@ -156,7 +158,8 @@ def _tell(asked: Mapping[str, Any], workspace: str, writing: int) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor, target in ((nothing, 0), (nothing, 1), (writing, 2)):
         os.dup2(descriptor, target)
-    signal.alarm(SECONDS)
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
+    signal.alarm(PATIENCE)
     os.chdir(workspace)
     with os.fdopen(writing, "w") as out:
         for answer in answers(asked, texts_beside(workspace, asked["path"])):

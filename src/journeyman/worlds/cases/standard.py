@@ -90,7 +90,7 @@ def _instruction(kind: CaseType[Any], truth: Any, rng: random.Random, path: str)
         f"{first}\n\nOpen with a two-column table of item and value; it is read by a program, so use these labels word "
         f"for word:\n{labels}\n\n{kind.meaning.format(**names)} Figures are written in full, without a unit.\n\n"
         f"Below the table name the files you relied on, and address the result to {setting['person']}.{remarks} "
-        f"{_KEPT}."
+        f"{_KEPT}{', the tools apart' if kind.programs(truth) else ''}."
     )
 
 
