@@ -12,6 +12,7 @@ from journeyman.records.outcome import Quarantined
 from journeyman.records.turn import AgentRun, Segment
 from journeyman.store.dataset import MARKER, Dataset
 from journeyman.store.seal import SealBroken
+from journeyman.store.unfinished import UNFINISHED
 
 from .conftest import EpisodeMaker, T
 
@@ -102,7 +103,7 @@ def test_a_changed_byte_in_a_sealed_episode_stops_the_build(make_episode: Episod
         build_sft([episode], tmp_path / "d")
 
 
-def test_a_dataset_is_create_only_and_an_unfinished_one_is_replaced(make_episode: EpisodeMaker, tmp_path: Path) -> None:
+def test_a_dataset_is_create_only_and_what_a_kill_left_is_replaced(make_episode: EpisodeMaker, tmp_path: Path) -> None:
     episode = make_episode([T([1], [2])])
     out = tmp_path / "d"
     build_sft([episode], out)
@@ -111,7 +112,11 @@ def test_a_dataset_is_create_only_and_an_unfinished_one_is_replaced(make_episode
     (out / MARKER).unlink()
     with pytest.raises(UserError, match="not a finished dataset"):
         Dataset.open(out)
+    with pytest.raises(UserError, match="exists and is no dataset"):
+        build_sft([episode], out)  # not marked as being written: it may be anybody's
+    (out / UNFINISHED).touch()
     build_sft([episode], out)
+    assert not (out / UNFINISHED).exists()
     (out / "mask.u8").write_bytes(b"\1\1")
     with pytest.raises(UserError, match=r"mask\.u8"):
         Dataset.open(out)

@@ -5,7 +5,6 @@ manifest.json, DATASET.json (sha256 of every file; without it there is no datase
 experts.LAYERSxTOPK.u16, one row for every id but a segment's last, 65535 where none was recorded.
 """
 
-import shutil
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +19,7 @@ from journeyman.records.batch import DatasetManifest, Group, Pack
 from journeyman.records.episode import Seal
 from journeyman.records.sample import Sample
 from journeyman.store.atomic import read_lines, write_atomic
+from journeyman.store.unfinished import begin, finish
 
 MARKER = "DATASET.json"
 UNROUTED = 65_535  # in the experts' file: nothing was recorded at this position
@@ -44,15 +44,13 @@ def write_dataset(
     packs: Sequence[Pack] = (),
     routes: Sequence[npt.NDArray[Any] | None] = (),
 ) -> None:
-    """Write a dataset, marker last. Raises UserError where a finished one is there; an unfinished one is replaced.
+    """Write a dataset, marker last. Raises UserError where anything is there but what a killed call of this left.
 
     `routes`: per row [T - 1, layers, top_k] experts (-1: not recorded) or None; empty: no row has any.
     """
     if (directory / MARKER).exists():
         raise UserError(f"{directory} holds a finished dataset and is create-only: choose another name")
-    if directory.exists():
-        shutil.rmtree(directory)
-    directory.mkdir(parents=True)
+    begin(directory, "dataset")
     files: dict[str, bytes] = {}
     for index, (name, dtype) in enumerate(_ARRAYS):
         column = [row[index] for row in rows]
@@ -65,6 +63,7 @@ def write_dataset(
         (directory / name).write_bytes(data)
     marker = Seal(format="journeyman-dataset-1", files={name: sha256_hex(data) for name, data in files.items()})
     write_atomic(directory / MARKER, marker.canonical())
+    finish(directory)
 
 
 def _experts(rows: Sequence[RowTokens], routes: Sequence[npt.NDArray[Any] | None]) -> dict[str, bytes]:
