@@ -6,6 +6,7 @@ import pytest
 from journeyman.records.batch import Group, Member
 from journeyman.training.advantages import centred, grpo, min_valid, rloo
 from journeyman.training.credit import CreditConfig, credit
+from journeyman.training.length import LengthConfig
 from journeyman.training.shaping import ShapingConfig, shape
 
 
@@ -78,6 +79,21 @@ def test_equal_rewards_with_unequal_length_are_kept_and_without_are_dropped() ->
     assert credit(group([1.0, 1.0], tokens=[10, 60_000]), CreditConfig()).kept
     assert not credit(group([1.0, 1.0]), CreditConfig()).kept
     assert not credit(group([1.0, 1.0], tokens=[10, 60_000]), CreditConfig(filter_on="raw")).kept
+
+
+def test_v5g_the_linear_length_penalty_takes_a_share_of_the_mean_reward() -> None:
+    sizes = zip([100, 50, 100], [400, 200, 400], [10, 5, 10], strict=True)
+    members = [
+        Member(episode=f"e{i}", valid=True, reward=r, sampled_tokens=o, prompt_tokens=u, turns=n)
+        for i, (r, (o, u, n)) in enumerate(zip([1.0, 1.0, 0.0], sizes, strict=True))
+    ]
+    lost = Member(episode="e3", valid=False, cause="sandbox: lost")
+    made = credit(Group(id="g", task="t", members=(*members, lost)), CreditConfig(length=LengthConfig()))
+    assert [s.reward for s in made.shaped if s] == pytest.approx([0.7, 0.85, -0.3])
+    assert [s.terms["length"] for s in made.shaped if s] == pytest.approx([0.3, 0.15, 0.3])
+    assert made.advantages == pytest.approx((0.283333, 0.433333, -0.716667, 0.0), abs=1e-6)
+    failed = group([-0.5, -0.5], tokens=[10, 20])
+    assert credit(failed, CreditConfig(length=LengthConfig())).dropped  # nobody is paid for being long
 
 
 def test_shaping_off_is_the_reward() -> None:

@@ -229,6 +229,27 @@ def test_a_crash_between_publishing_and_answering_repeats_nothing(
     assert [u.step for u in ledger(root)] == [0, 1]
 
 
+def test_weights_that_do_not_follow_from_the_state_are_never_removed(
+    policy: Path, rl_batches: MakeBatch, tmp_path: Path
+) -> None:
+    learner = Learner(config(policy, tmp_path))
+    notes = tmp_path / "weights" / "v1" / "notes.txt"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("mine")
+    with pytest.raises(UserError, match="v1 exists and is no checkpoint"):
+        learner.step(0, rl_batches(0))
+    with pytest.raises(UserError, match="v1 does not follow from the state"):
+        Learner(config(policy, tmp_path))
+    assert notes.read_text() == "mine"
+    shutil.rmtree(notes.parent)
+    learner.step(0, tmp_path / "batch0")  # what was refused trained nothing
+    learner.step(1, rl_batches(1))
+    shutil.rmtree(tmp_path / "state")
+    with pytest.raises(UserError, match=r"v2 does not follow from the state .* version 0"):
+        Learner(config(policy, tmp_path))
+    assert (tmp_path / "weights" / "v1" / "CHECKPOINT.json").exists()
+
+
 def test_a_group_is_consumed_once_and_a_step_never_goes_back(
     policy: Path, rl_batches: MakeBatch, tmp_path: Path
 ) -> None:

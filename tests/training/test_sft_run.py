@@ -89,6 +89,16 @@ def test_every_epoch_visits_every_row_once(policy: Path, dataset: Path, tmp_path
         assert sorted(r for u in updates[: len(updates) // 2] for r in u) == list(range(10))
 
 
+def test_an_out_that_is_somebody_elses_is_refused_before_training(policy: Path, dataset: Path, tmp_path: Path) -> None:
+    wanted = config(policy, dataset, tmp_path)
+    wanted.out.mkdir()
+    (wanted.out / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match="out exists and is no checkpoint"):
+        train(wanted, lambda _: None)
+    assert (wanted.out / "notes.txt").read_text() == "mine"
+    assert not wanted.state.exists()
+
+
 def test_an_rl_batch_is_refused(policy: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rl = write_rl(tmp_path / "rl", {"g": [(0.1, [random_row(rng, [1, 2])])]})

@@ -7,7 +7,7 @@ from transformers import AutoModelForImageTextToText, Qwen2_5_VLConfig, Qwen2_5_
 
 from journeyman.training.config import LoraConfig, ModelConfig, OptimiserConfig
 from journeyman.training.optim import Optimiser
-from journeyman.training.policy import load_policy, publish
+from journeyman.training.policy import full_state, load_policy, publish
 
 from .conftest import VOCABULARY
 from .test_forward import assert_same, rows_like, score
@@ -55,7 +55,9 @@ def test_only_the_language_model_trains_and_all_of_it_is_published(tmp_path: Pat
     score(model, rows, "packed")
     optimiser.step(1.0)
     assert {n for n, p in model.named_parameters() if torch.equal(p, before[n])} == frozen
-    publish(model, directory, tmp_path / "out", name="x", version=1, step=0, objective="sft", parents=("a",))
+    publish(
+        full_state(model), directory, tmp_path / "out", name="x", version=1, step=0, objective="sft", parents=("a",)
+    )
     again = AutoModelForImageTextToText.from_pretrained(tmp_path / "out", dtype=torch.float32)
     assert all(torch.equal(p, dict(model.named_parameters())[n]) for n, p in again.named_parameters())
 

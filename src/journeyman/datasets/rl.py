@@ -186,6 +186,7 @@ def _member(rows: Rows, attempt: Attempt, group: str, config: RlConfig, temperat
         reward=outcome.reward,
         turns=len(turns),
         sampled_tokens=sum(turn.sampled.end - turn.sampled.start for turn in turns),
+        prompt_tokens=sealed.episode.usage.prompt_tokens,
         invalid_calls=sealed.episode.usage.invalid_calls,
         tool_calls=sum(calls),
         calling_turns=sum(n > 0 for n in calls),

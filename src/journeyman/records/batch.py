@@ -16,6 +16,7 @@ class Member(Record):
     reward: float | None = None  # of the named reward, once per episode; None iff not valid
     turns: int = 0  # model calls over all segments
     sampled_tokens: int = 0  # over all segments, policy-written summaries included
+    prompt_tokens: int = 0  # summed over its model calls
     invalid_calls: int = 0  # malformed calls and unknown tools only
     tool_calls: int = 0  # over all turns
     calling_turns: int = 0  # turns with at least one call

@@ -76,6 +76,7 @@ class SftTrainConfig(Record):
     schedule: ScheduleConfig = ScheduleConfig(kind="cosine", warmup_fraction=0.05)
     model: ModelConfig = ModelConfig()
     forward: ForwardConfig = ForwardConfig()
+    sharded: bool = False  # over the processes of one `accelerate launch`, which then hold a part of the model each
     seed: int = 0
     threads: int = 1
     save_every: int = 50  # updates between resumable states
@@ -99,6 +100,7 @@ class LearnerConfig(Record):
     schedule: ScheduleConfig = ScheduleConfig()
     model: ModelConfig = ModelConfig()
     forward: ForwardConfig = ForwardConfig()
+    sharded: bool = False  # as in SftTrainConfig
     seed: int = 0
     threads: int = 1
     recipe_digest: str = ""

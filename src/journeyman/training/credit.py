@@ -9,6 +9,7 @@ from journeyman.records.base import Record
 from journeyman.records.batch import Group, Member
 from journeyman.training.advantages import min_valid, rule
 from journeyman.training.hdpo import HdpoConfig, channels
+from journeyman.training.length import LengthConfig, shorter
 from journeyman.training.shaping import Shaped, ShapingConfig, shape
 
 
@@ -17,6 +18,7 @@ class CreditConfig(Record):
 
     advantage: str = "centred"  # centred, grpo, grpo_population, rloo, hdpo or critic; a method brings its own
     shaping: ShapingConfig = ShapingConfig()
+    length: LengthConfig | None = None  # prime-rl's penalty beside shaping; None: off
     hdpo: HdpoConfig = HdpoConfig()  # advantage = hdpo only
     filter_on: Literal["shaped", "raw"] = "shaped"
     tolerance: float = (
@@ -49,7 +51,7 @@ class GroupCredit:
 
 def credit(group: Group, config: CreditConfig) -> GroupCredit:
     """Shape, centre and filter one group. A multi-segment member contributes one reward."""
-    shaped = tuple(shape(group.members, config.shaping))
+    shaped = tuple(shorter(group.members, shape(group.members, config.shaping), config.length))
     valid = np.array([m.valid for m in group.members], dtype=bool)
     nothing = tuple(0.0 for _ in group.members)
     if config.advantage == "critic":  # no baseline among members: one valid attempt is enough

@@ -1,23 +1,20 @@
-"""The learner on N processes that Accelerate started: same requests, same records, gradients summed, one writer.
+"""The RL learner on N processes that Accelerate started: same requests, same records, gradients summed, one writer.
 
     accelerate launch --multi_gpu --num_processes 2 -m journeyman.training.distributed --config FILE
 
 speaks what `journeyman.training.learner` speaks (Accelerate's --multi_gpu also starts CPU processes, which meet over
-gloo). Every process holds the model; each computes the gradient of its own members and all gradients are added, so an
-update is that of one process within rounding. Rank 0 reads requests, publishes, keeps the state and answers.
+gloo). Each process computes the gradient of its own members and all gradients are added, so an update is that of one
+process within rounding. With `sharded` each holds its part of the parameters and of the optimiser's state (FSDP2).
 """
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import astuple
-from datetime import timedelta
-from importlib import import_module
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from journeyman.errors import UserError
 from journeyman.records.sample import Update
@@ -28,57 +25,8 @@ from journeyman.training.batch import RlBatch
 from journeyman.training.config import LearnerConfig
 from journeyman.training.diagnostics import RatioSums
 from journeyman.training.learner import Learner, serve
-from journeyman.training.schedule import factor
+from journeyman.training.team import Team
 from journeyman.training.update import backward
-
-PATIENCE = timedelta(days=7)  # a process may wait for the others as long as rollouts take
-
-
-class Team:
-    """The processes of one `accelerate launch`; alone, a team of one."""
-
-    def __init__(self, cpu: bool) -> None:
-        try:
-            accelerate: Any = import_module("accelerate")
-        except ImportError as error:
-            raise UserError(
-                f"training on several processes needs accelerate ({error}): pip install accelerate"
-            ) from None
-        patient = accelerate.InitProcessGroupKwargs(timeout=PATIENCE)
-        self._accelerator: Any = accelerate.Accelerator(cpu=cpu, kwargs_handlers=[patient])
-        self.rank, self.world = int(self._accelerator.process_index), int(self._accelerator.num_processes)
-
-    @property
-    def first(self) -> bool:
-        """Whether this process reads, writes and answers."""
-        return self.rank == 0
-
-    def wait(self) -> None:
-        """Until every process is here."""
-        self._accelerator.wait_for_everyone()
-
-    def add(self, tensor: Tensor) -> Tensor:
-        """The sum over all processes, the same on each."""
-        if self.world > 1:
-            torch.distributed.all_reduce(tensor)
-        return tensor
-
-    def most(self, tensor: Tensor) -> Tensor:
-        """The largest over all processes."""
-        if self.world > 1:
-            torch.distributed.all_reduce(tensor, op=torch.distributed.ReduceOp.MAX)
-        return tensor
-
-    def hear(self, words: str | None) -> str | None:
-        """What rank 0 says, on every process."""
-        said = [words]
-        if self.world > 1:
-            torch.distributed.broadcast_object_list(said, src=0)
-        return said[0]
-
-    def close(self) -> None:
-        """Leave the group."""
-        self._accelerator.end_training()
 
 
 class TeamLearner(Learner):
@@ -90,35 +38,34 @@ class TeamLearner(Learner):
         if self.critic is not None and team.world > 1:
             raise UserError(f"{self.objective.name} trains a critic in one process: start it without accelerate launch")
 
-    def _resume(self) -> None:
-        if self.team.first:
-            super()._resume()  # mends what a kill left half done; the others then find it whole
-        self.team.wait()
-        if not self.team.first:
-            super()._resume()
+    def _load(self) -> nn.Module:
+        return self.team.load(self.config)
 
-    def _update(self, step: int, batch: RlBatch, temperature: float) -> dict[str, float]:
+    def _take_up(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        taken = super()._take_up() if self.team.first else None  # mends what a kill left half done
+        self.team.wait()  # the others then find it whole
+        return taken if self.team.first else super()._take_up()
+
+    def _gradient(self, batch: RlBatch, temperature: float) -> RatioSums:
         mine = [row for rows in batch.atoms()[self.team.rank :: self.team.world] for row in rows]
-        self.optimiser.zero()
+        pace = self.team.pace(self.config)
         sums = RatioSums()
-        if mine:
-            sums = backward(self.model, self.objective, batch, self.config.forward, temperature, mine)
-        for parameter in self.optimiser.parameters:
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-            self.team.add(parameter.grad)
-        norm = self.optimiser.step(factor(step + 1, self.config.total_steps or 1, self.config.schedule))
-        lengths = sum(len(row.ids) for row in batch.rows)
-        extra = {"gradient_norm": norm, "lr": next(iter(self.optimiser.rates()), 0.0), "row_tokens": float(lengths)}
-        return added(self.team, sums).figures() | extra
+        if mine or pace is not None:
+            sums = backward(self.model, self.objective, batch, self.config.forward, temperature, mine, pace)
+        self.team.add_gradients(self.optimiser.parameters)
+        return added(self.team, sums)
 
-    def _commit(self, step: int, update: Update, groups: set[str]) -> None:
-        if self.team.first:
-            super()._commit(step, update, groups)
-        else:
-            self.step_done = step
-            self.consumed |= groups
-        self.team.wait()
+    def _publish(self, step: int, weights: dict[str, Tensor]) -> None:
+        publish = super()._publish
+        self.team.by_first(lambda: publish(step, weights))
+
+    def _keep(
+        self, step: int, update: Update, groups: set[str], tensors: dict[str, Any], place: dict[str, str] | None = None
+    ) -> None:
+        keep = super()._keep
+        self.team.by_first(lambda: keep(step, update, groups, tensors, place))
+        self.step_done = step
+        self.consumed |= groups
 
 
 def added(team: Team, sums: RatioSums) -> RatioSums:
@@ -130,18 +77,6 @@ def added(team: Team, sums: RatioSums) -> RatioSums:
     return total
 
 
-def told(team: Team, requests: Iterable[str]) -> Iterator[str]:
-    """Rank 0's requests, on every process."""
-    if team.first:
-        for line in requests:
-            team.hear(line)
-            yield line
-        team.hear(None)
-        return
-    while (heard := team.hear(None)) is not None:
-        yield heard
-
-
 def main(arguments: Namespace, emit: Emit) -> None:
     """Serve one job's learner on this process's share."""
     config = load_config(arguments.config, LearnerConfig)
@@ -149,7 +84,7 @@ def main(arguments: Namespace, emit: Emit) -> None:
     try:
         with hold(config.state / "lock", wait=True) if team.first else nullcontext():
             learner = TeamLearner(config, team)
-            serve(learner, told(team, sys.stdin), emit if team.first else lambda _: None)
+            serve(learner, team.told(sys.stdin), emit if team.first else lambda _: None)
     finally:
         team.close()
 

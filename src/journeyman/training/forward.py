@@ -53,6 +53,14 @@ class Session(Protocol):
         ...
 
 
+class Pace(Protocol):
+    """Processes that hold one model together: a call of it is made by all of them or by none."""
+
+    def agree(self, calls: Sequence[int]) -> list[int]:
+        """For every micro-batch the most calls that any process needs; the longest list decides how many there are."""
+        ...
+
+
 class Forward(Protocol):
     """A way of scoring rows."""
 
@@ -61,8 +69,14 @@ class Forward(Protocol):
         ...
 
 
-def make_forward(model: nn.Module, config: ForwardConfig, temperature: float = 1.0, balance: bool = False) -> Forward:
-    """The forward for this model; `balance`: also a router's load-balancing loss.
+def make_forward(
+    model: nn.Module,
+    config: ForwardConfig,
+    temperature: float = 1.0,
+    balance: bool = False,
+    pace: Pace | None = None,
+) -> Forward:
+    """The forward for this model; `balance`: also a router's load-balancing loss; `pace`: given iff it is sharded.
 
     Raises UserError where the architecture cannot be computed that way exactly.
     """
@@ -71,7 +85,10 @@ def make_forward(model: nn.Module, config: ForwardConfig, temperature: float = 1
     if kind == "auto":
         kind = "lean" if supports(model) else "packed" if packs_exactly(model) else "rows"
     if kind == "lean" and not supports(model):
-        raise UserError(f'forward kind "lean" computes plain Llama models, not {model_type!r}: use "packed" or "rows"')
+        raise UserError(
+            f'forward kind "lean" computes plain Llama models in one piece on a CPU, and this is {model_type!r}: '
+            'use "packed" or "rows"'
+        )
     if kind == "packed" and not packs_exactly(model):
         raise UserError(
             f"{model_type!r} cannot be packed exactly: a neighbour changes a row's logits by {packing_gap(model):.1e} "
@@ -79,7 +96,7 @@ def make_forward(model: nn.Module, config: ForwardConfig, temperature: float = 1
         )
     if kind == "lean":
         return LeanForward(LeanLlama(model), config.micro_tokens, temperature)
-    return HfForward(model, config.micro_tokens, temperature, one_row=kind == "rows", balance=balance)
+    return HfForward(model, config.micro_tokens, temperature, one_row=kind == "rows", balance=balance, pace=pace)
 
 
 def log_probs(logits: Tensor, targets: Tensor, temperature: float, rows: Tensor | None = None) -> Scored:
@@ -186,12 +203,23 @@ def _nothing(model: nn.Module) -> Scored:
     return Scored(empty, empty.detach())
 
 
+_IDLE = TrainRow(np.zeros(2, np.int64), np.zeros(0, np.int64), None)
+"""Nothing is trained on it: it only lets a process call the model as often as the others."""
+
+
 class HfForward:
     """Scoring with a Hugging Face causal LM as it is."""
 
     def __init__(
-        self, model: nn.Module, micro_tokens: int, temperature: float, one_row: bool, balance: bool = False
+        self,
+        model: nn.Module,
+        micro_tokens: int,
+        temperature: float,
+        one_row: bool,
+        balance: bool = False,
+        pace: Pace | None = None,
     ) -> None:
+        self.pace = pace
         self.model, self.micro_tokens, self.temperature, self.one_row = model, micro_tokens, temperature, one_row
         self.window = window_of(model)
         routers = routers_of(model)
@@ -209,9 +237,17 @@ class HfForward:
 class _HfSession:
     def __init__(self, forward: HfForward, rows: Sequence[TrainRow], atoms: Sequence[Sequence[int]] | None) -> None:
         self.forward, self.rows, self.atoms = forward, rows, atoms
+        self._calls = 0  # of the model that this micro-batch makes at least
 
     def micro_batches(self) -> Iterator[list[int]]:
-        yield from plan(self.rows, self.atoms, self.forward.micro_tokens, 0)
+        """As `Session`; where other processes of a sharded model have more to do, empty ones at the end."""
+        own = plan(self.rows, self.atoms, self.forward.micro_tokens, 0)
+        if self.forward.pace is None:
+            yield from own
+            return
+        agreed = self.forward.pace.agree([len(self._sequences(indexes)) for indexes in own])
+        for at, self._calls in enumerate(agreed):
+            yield own[at] if at < len(own) else []
 
     def score(self, indexes: Sequence[int]) -> Scored:
         parts, balance = [], None
@@ -220,6 +256,8 @@ class _HfSession:
             if self.forward.replay is not None and self.forward.replay.watch:
                 share = self.forward.replay.balance([len(r.ids) for r in rows])
                 balance = share if balance is None else balance + share
+        for _ in range(self._calls - len(parts)):
+            parts.append(log_probs(*self._packed([_IDLE]), self.forward.temperature))
         return Scored(torch.cat([p.logp for p in parts]), torch.cat([p.entropy for p in parts]), balance)
 
     def values(self, indexes: Sequence[int]) -> Tensor:
@@ -227,6 +265,8 @@ class _HfSession:
 
     def _sequences(self, indexes: Sequence[int]) -> list[list[TrainRow]]:
         chosen = [self.rows[i] for i in indexes]
+        if not chosen:
+            return []
         window = self.forward.window
         alone = self.forward.one_row or (window is not None and any(len(r.ids) > window for r in chosen))
         return [[row] for row in chosen] if alone else [chosen]

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from journeyman.training.lean_ops import Block, PieceAttention, PieceKeys, RmsNorm, Rotary, SwiGlu
 from journeyman.training.prefix import Forest, Piece
+from journeyman.training.sharding import is_sharded
 
 CHUNK = 96  # queries per block: keys behind the last of them are never touched
 
@@ -36,14 +37,15 @@ class RootCache:
 
 
 def supports(model: Any) -> bool:
-    """Whether the lean forward computes this model: a plain Llama (default rotary, silu, no biases) on a CPU."""
+    """Whether the lean forward computes this model: a plain whole Llama (default rotary, silu, no biases) on a CPU."""
     c: Any = getattr(model, "config", None)
     if getattr(c, "model_type", "") != "llama" or any("lora" in n for n, _ in model.named_parameters()):
         return False
     rope = getattr(c, "rope_parameters", None) or getattr(c, "rope_scaling", None) or {}
     plain = str(rope.get("rope_type", "default")) == "default" and float(rope.get("partial_rotary_factor", 1.0)) == 1.0
-    on_cpu = next(model.parameters()).device.type == "cpu"
-    return bool(plain and on_cpu and c.hidden_act == "silu" and not c.attention_bias and not c.mlp_bias)
+    first = next(model.parameters())
+    here = first.device.type == "cpu" and not is_sharded(first)
+    return bool(plain and here and c.hidden_act == "silu" and not c.attention_bias and not c.mlp_bias)
 
 
 class LeanLlama:

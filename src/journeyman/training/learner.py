@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from journeyman.errors import UserError
 from journeyman.records.sample import MemberUpdate, Update
@@ -29,17 +30,26 @@ from journeyman.store.config_file import load_config
 from journeyman.store.dataset import Dataset
 from journeyman.store.json_process import Emit, run
 from journeyman.store.lock import hold
+from journeyman.store.unfinished import check_free
 from journeyman.training.batch import RlBatch, assemble
 from journeyman.training.config import LearnerConfig
 from journeyman.training.cpu import settle
 from journeyman.training.credit import GroupCredit, credit
 from journeyman.training.critic import Critic
-from journeyman.training.diagnostics import finite, group_figures
+from journeyman.training.diagnostics import RatioSums, finite, group_figures
 from journeyman.training.drift import inspect
 from journeyman.training.objectives.base import make_objective
 from journeyman.training.objectives.sao import Sao
 from journeyman.training.optim import Optimiser
-from journeyman.training.policy import checkpoint_digest, load_policy, publish, restore, trained_state
+from journeyman.training.policy import (
+    checkpoint_digest,
+    full_state,
+    left_by_a_kill,
+    load_whole,
+    publish,
+    restore,
+    trained_state,
+)
 from journeyman.training.schedule import factor
 from journeyman.training.state import StateStore
 from journeyman.training.update import backward
@@ -55,7 +65,7 @@ class Learner:
         settle(config.threads)
         self.config = config
         self.objective = make_objective(config.objective)
-        self.model = load_policy(config.initial, config.model, config.seed)
+        self.model = self._load()
         self.optimiser = Optimiser(self.model, config.optimiser)
         self.critic: Critic | None = None
         if isinstance(self.objective, Sao):
@@ -71,7 +81,13 @@ class Learner:
     @property
     def weights(self) -> Path:
         """Policy directory of the current version."""
-        return self.config.weights / f"v{self.version}" if self.version else self.config.initial
+        return self._directory(self.version)
+
+    def _directory(self, version: int) -> Path:
+        return self.config.weights / f"v{version}" if version else self.config.initial
+
+    def _load(self) -> nn.Module:
+        return load_whole(self.config, "journeyman.training.distributed")
 
     def step(self, step: int, batch_directory: Path) -> dict[str, Any]:
         """One batch, one update. Raises UserError for a batch this learner must not train on."""
@@ -82,6 +98,7 @@ class Learner:
         started = time.perf_counter()
         dataset = Dataset.open(batch_directory)
         self._check(dataset)
+        check_free(self._directory(self.version + 1), "checkpoint")
         credits = [credit(group, self.config.credit) for group in dataset.groups]
         batch = assemble(dataset, credits, None if self.critic is None else self.critic.settings.max_segment_tokens)
         self._check_versions(batch)
@@ -139,28 +156,40 @@ class Learner:
     def _update(self, step: int, batch: RlBatch, temperature: float) -> dict[str, float]:
         """Forward and backward over micro-batches, then the one optimiser step."""
         self.optimiser.zero()
-        sums = backward(self.model, self.objective, batch, self.config.forward, temperature)
+        sums = self._gradient(batch, temperature)
         rate = factor(step + 1, self.config.total_steps or 1, self.config.schedule)
         norm = self.optimiser.step(rate)
         lengths = sum(len(row.ids) for row in batch.rows)
         extra = {"gradient_norm": norm, "lr": next(iter(self.optimiser.rates()), 0.0), "row_tokens": float(lengths)}
         return sums.figures() | extra
 
+    def _gradient(self, batch: RlBatch, temperature: float) -> RatioSums:
+        return backward(self.model, self.objective, batch, self.config.forward, temperature)
+
     def _commit(self, step: int, update: Update, groups: set[str]) -> None:
         """Publish, then save the state, then tell the ledger: a crash in between is finished on resume."""
         if update.version_after > update.version_before:
-            parent = self.config.weights / f"v{update.version_before}" if update.version_before else self.config.initial
-            publish(
-                self.model,
-                self.config.initial,
-                self.weights,
-                name=f"{self.config.name}-v{self.version}",
-                version=self.version,
-                step=step,
-                objective=self.objective.name,
-                parents=(checkpoint_digest(parent),),
-                recipe_digest=self.config.recipe_digest,
-            )
+            self._publish(step, full_state(self.model))
+        self._keep(step, update, groups, self._tensors())
+
+    def _publish(self, step: int, weights: dict[str, Tensor]) -> None:
+        publish(
+            weights,
+            self.config.initial,
+            self.weights,
+            name=self._name(self.version),
+            version=self.version,
+            step=step,
+            objective=self.objective.name,
+            parents=(checkpoint_digest(self._directory(self.version - 1)),),
+            recipe_digest=self.config.recipe_digest,
+        )
+
+    def _name(self, version: int) -> str:
+        return f"{self.config.name}-v{version}"
+
+    def _tensors(self) -> dict[str, Any]:
+        """What the state holds."""
         tensors = {
             "parameters": trained_state(self.model),
             "optimiser": self.optimiser.state(),
@@ -168,7 +197,7 @@ class Learner:
         }
         if self.critic is not None:
             tensors["critic"] = self.critic.state()
-        self._keep(step, update, groups, tensors)
+        return tensors
 
     def _keep(
         self, step: int, update: Update, groups: set[str], tensors: dict[str, Any], place: dict[str, str] | None = None
@@ -228,10 +257,23 @@ class Learner:
                 append_line(self.config.ledger, update.canonical())
                 lines.append(update.canonical())
             self.history = [Update.parse(line).metrics for line in lines]
-        for directory in self.config.weights.glob("v*"):
-            if directory.name[1:].isdigit() and int(directory.name[1:]) > self.version:
-                shutil.rmtree(directory)  # published, but its step was never committed: it will be made again
+        self._clear()
         return saved
+
+    def _clear(self) -> None:
+        """Remove the next version: its step was never committed and will be made again. Raises UserError for others."""
+        found = (p for p in self.config.weights.glob("v*") if p.is_dir() and p.name[1:].isdigit())
+        ahead = {int(p.name[1:]): p for p in found}
+        for version in sorted(n for n in ahead if n > self.version):
+            directory = ahead[version]
+            ours = version == self.version + 1 and left_by_a_kill(directory, self._name(version), self.weights)
+            if any(directory.iterdir()) and not ours:
+                raise UserError(
+                    f"{directory} does not follow from the state in {self.config.state}, which is at version "
+                    f"{self.version}: bring the state that made it, or give another directory for weights"
+                )
+        if self.version + 1 in ahead:
+            shutil.rmtree(ahead[self.version + 1])
 
 
 def _members(credit: GroupCredit, batch: RlBatch, dataset: Dataset) -> tuple[MemberUpdate, ...]:

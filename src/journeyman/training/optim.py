@@ -1,13 +1,15 @@
 """Optimisers behind one record: AdamW for everything, or Muon on hidden matrices beside it. One `step`, one update."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from journeyman.training.base_policy.optimiser import Muon
 from journeyman.training.config import OptimiserConfig
+from journeyman.training.sharding import placed, whole
 
 
 def trainable(model: nn.Module) -> list[tuple[str, nn.Parameter]]:
@@ -51,15 +53,29 @@ class Optimiser:
         return norm
 
     def state(self) -> list[dict[str, Any]]:
-        """Everything an exact continuation needs."""
-        return [part.state_dict() for part, _ in self._parts]
+        """Everything an exact continuation needs, whole."""
+        return [_each(part.state_dict(), lambda value, _: whole(value)) for part, _ in self._parts]
 
     def load(self, state: list[dict[str, Any]]) -> None:
         """Continue from `state()`."""
         for (part, _), saved in zip(self._parts, state, strict=True):
-            part.load_state_dict(saved)
+            held = [p for group in part.param_groups for p in group["params"]]
+            part.load_state_dict(_each(saved, partial(_as_held, held)))
 
     def rates(self) -> Iterator[float]:
         """Current learning rates."""
         for part, _ in self._parts:
             yield float(part.param_groups[0]["lr"])
+
+
+def _as_held(parameters: list[nn.Parameter], value: Tensor, at: int) -> Tensor:
+    return placed(value, parameters[at])
+
+
+def _each(state: dict[str, Any], change: Callable[[Tensor, int], Tensor]) -> dict[str, Any]:
+    """A torch optimiser's state with every tensor changed; `change` is told which parameter it belongs to."""
+    of_parameters = {
+        at: {k: change(v, at) if isinstance(v, Tensor) else v for k, v in values.items()}
+        for at, values in state["state"].items()
+    }
+    return {**state, "state": of_parameters}

@@ -7,7 +7,6 @@ A directory holds config.json, model.safetensors, tokenizer files, chat_template
 import json
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,9 @@ from journeyman.errors import UserError
 from journeyman.records.base import sha256_hex
 from journeyman.records.sample import Checkpoint
 from journeyman.store.atomic import write_atomic
-from journeyman.training.config import ModelConfig
+from journeyman.store.unfinished import UNFINISHED, begin, finish
+from journeyman.training.config import LearnerConfig, ModelConfig, SftTrainConfig
+from journeyman.training.sharding import placed, whole
 
 MARKER = "CHECKPOINT.json"
 WEIGHTS = "model.safetensors"
@@ -30,6 +31,16 @@ VISION = re.compile(r"(^|\.)(visual|vision_\w+|multi_modal_projector|mm_projecto
 def load_policy(directory: Path, config: ModelConfig, seed: int = 0) -> nn.Module:
     """The model of a policy directory, ready to train. Raises UserError where it cannot be read."""
     return _adapted(_plain(directory, config, seed), config)
+
+
+def load_whole(config: SftTrainConfig | LearnerConfig, on_many: str) -> nn.Module:
+    """What a training process starts from. Raises UserError, naming the module for many, where it is to be split."""
+    if config.sharded:
+        raise UserError(
+            "sharded = true splits a model over processes and this is one: "
+            f"accelerate launch --multi_gpu --num_processes N -m {on_many}"
+        )
+    return load_policy(config.initial, config.model, config.seed)
 
 
 def load_critic(directory: Path, config: ModelConfig, freeze_attention: bool = False, seed: int = 0) -> nn.Module:
@@ -86,8 +97,8 @@ def _adapted(model: nn.Module, config: ModelConfig) -> nn.Module:
 
 
 def trained_state(model: nn.Module) -> dict[str, Tensor]:
-    """Copies of the parameters that train (adapters only under LoRA)."""
-    return {n: p.detach().clone() for n, p in model.named_parameters() if p.requires_grad}
+    """Whole copies of the parameters that train (adapters only under LoRA)."""
+    return {n: whole(p.detach()).clone() for n, p in model.named_parameters() if p.requires_grad}
 
 
 def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
@@ -95,18 +106,16 @@ def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
     named = dict(model.named_parameters())
     with torch.no_grad():
         for name, value in state.items():
-            named[name].copy_(value)
+            named[name].copy_(placed(value, named[name]))
 
 
 def full_state(model: nn.Module) -> dict[str, Tensor]:
-    """Plain weights as a Hugging Face directory stores them: adapters merged, tied copies left out."""
+    """Plain weights as a Hugging Face directory stores them: adapters merged, tied copies left out, nothing split."""
     if hasattr(model, "peft_config"):
         return _merged(model)
     config: Any = model.config
     tied = bool(getattr(config, "tie_word_embeddings", False))
-    return {
-        n: t.detach().cpu().contiguous() for n, t in model.state_dict().items() if not (tied and n == "lm_head.weight")
-    }
+    return {n: _plain_tensor(t) for n, t in model.state_dict().items() if not (tied and n == "lm_head.weight")}
 
 
 def _merged(model: nn.Module) -> dict[str, Tensor]:
@@ -125,8 +134,12 @@ def _merged(model: nn.Module) -> dict[str, Tensor]:
         clean = name.replace(".base_layer.", ".")
         delta = deltas.get(clean.removesuffix(".weight"))
         merged = value if delta is None else (value.float() + delta.float()).to(value.dtype)
-        out[clean] = merged.detach().cpu().contiguous()
+        out[clean] = _plain_tensor(merged)
     return out
+
+
+def _plain_tensor(tensor: Tensor) -> Tensor:
+    return whole(tensor.detach()).cpu().contiguous()
 
 
 def read_checkpoint(directory: Path) -> Checkpoint | None:
@@ -146,8 +159,16 @@ def checkpoint_digest(directory: Path) -> str:
     return sha256_hex(b"".join(sha256_hex(p.read_bytes()).encode() for p in weights))
 
 
+def left_by_a_kill(directory: Path, name: str, parent: Path) -> bool:
+    """Whether a killed run left `directory`: unfinished, or finished under that name and made of `parent`."""
+    if (directory / UNFINISHED).exists():
+        return True
+    marker = read_checkpoint(directory)
+    return marker is not None and marker.name == name and marker.parents == (checkpoint_digest(parent),)
+
+
 def publish(
-    model: nn.Module,
+    weights: dict[str, Tensor],
     template: Path,
     out: Path,
     *,
@@ -158,22 +179,25 @@ def publish(
     parents: tuple[str, ...],
     recipe_digest: str = "",
 ) -> Checkpoint:
-    """Write the model to `out` with config, tokenizer and chat template of `template`; marker last.
+    """Write weights (`full_state`) to `out` with config, tokenizer and chat template of `template`; marker last.
 
-    A directory left without a marker by a crash is replaced; a finished one is refused with UserError.
+    What a killed call left is replaced; anything else there is refused with UserError.
     """
     if (out / MARKER).exists():
         raise UserError(f"{out} holds a finished checkpoint and is create-only: choose another name")
-    if out.exists():
-        shutil.rmtree(out)
-    out.mkdir(parents=True)
+    begin(out, "checkpoint")
     files: dict[str, str] = {}
     for path in sorted(template.iterdir()):
-        if path.is_file() and path.name != MARKER and ".safetensors" not in path.name and path.suffix != ".bin":
+        if (
+            path.is_file()
+            and path.name not in (MARKER, UNFINISHED)
+            and ".safetensors" not in path.name
+            and path.suffix != ".bin"
+        ):
             data = path.read_bytes()
             (out / path.name).write_bytes(data)
             files[path.name] = sha256_hex(data)
-    data = save(full_state(model), metadata={"format": "pt"})
+    data = save(weights, metadata={"format": "pt"})
     with (out / WEIGHTS).open("wb") as file:
         file.write(data)
         file.flush()
@@ -189,4 +213,5 @@ def publish(
         recipe_digest=recipe_digest,
     ).checked()
     write_atomic(out / MARKER, record.canonical())
+    finish(out)
     return record

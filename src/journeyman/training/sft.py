@@ -6,28 +6,32 @@
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from journeyman.errors import UserError
 from journeyman.store.config_file import load_config
 from journeyman.store.dataset import Dataset
 from journeyman.store.json_process import Emit, run
 from journeyman.store.lock import hold
+from journeyman.store.unfinished import check_free
 from journeyman.training.batch import train_row
 from journeyman.training.config import SftTrainConfig
 from journeyman.training.cpu import settle
-from journeyman.training.forward import make_forward
+from journeyman.training.forward import Pace, make_forward
 from journeyman.training.objectives.base import TokenBatch, Totals
 from journeyman.training.objectives.sft import Sft
 from journeyman.training.optim import Optimiser
 from journeyman.training.policy import (
     MARKER,
     checkpoint_digest,
-    load_policy,
+    full_state,
+    load_whole,
     publish,
     read_checkpoint,
     restore,
@@ -59,15 +63,18 @@ def plan_updates(dataset: Dataset, config: SftTrainConfig) -> list[list[int]]:
 class SftRun:
     """One SFT run; construction resumes from the last saved update."""
 
+    pace: Pace | None = None
+
     def __init__(self, config: SftTrainConfig) -> None:
         settle(config.threads)
         self.config = config
         self.dataset = Dataset.open(config.dataset)
         if self.dataset.manifest.kind != "sft":
             raise UserError(f"{config.dataset} is a dataset of kind {self.dataset.manifest.kind!r}: SFT needs kind sft")
-        self.model = load_policy(config.initial, config.model, config.seed)
+        self.model = self._load()
         self.optimiser = Optimiser(self.model, config.optimiser)
-        self.forward = make_forward(self.model, config.forward, balance=config.model.router_balance > 0)
+        balance = config.model.router_balance > 0
+        self.forward = make_forward(self.model, config.forward, balance=balance, pace=self.pace)
         self.rows = [train_row(self.dataset.row(i)) for i in range(len(self.dataset.samples))]
         self.updates = plan_updates(self.dataset, config)
         self.store = StateStore(config.state)
@@ -78,21 +85,28 @@ class SftRun:
             self.optimiser.load(tensors["optimiser"])
             self.done = int(cursor["step"])
 
+    def _load(self) -> nn.Module:
+        return load_whole(self.config, "journeyman.training.distributed_sft")
+
     def update(self) -> dict[str, float]:
         """One optimiser step on the next batch; returns loss, tokens, lr and gradient norm."""
         rows = [self.rows[i] for i in self.updates[self.done]]
-        loss = self._backward(rows)
+        self.optimiser.zero()
+        loss = self._gradient(rows)
         self.done += 1
         norm = self.optimiser.step(factor(self.done, len(self.updates), self.config.schedule))
         tokens = float(sum(len(row.ids) for row in rows))
         return {"loss": loss, "tokens": tokens, "lr": next(self.optimiser.rates()), "gradient_norm": norm}
 
-    def _backward(self, rows: list[TrainRow]) -> float:
-        self.optimiser.zero()
+    def _gradient(self, rows: list[TrainRow]) -> float:
+        return self._backward(rows, rows)
+
+    def _backward(self, rows: list[TrainRow], mine: list[TrainRow]) -> float:
+        """The gradient of `mine`, a share of the update's rows; its part of the loss."""
         totals = Totals(tokens=sum(len(row.targets) for row in rows), members=len(rows), groups=0)
         ids = max(sum(len(row.ids) for row in rows), 1)
         balance = self.config.model.router_balance
-        session = self.forward.open(rows)
+        session = self.forward.open(mine)
         value = 0.0
         for indexes in session.micro_batches():
             scored = session.score(indexes)
@@ -107,7 +121,28 @@ class SftRun:
     def save(self) -> None:
         """Write a resumable state."""
         tensors = {"parameters": trained_state(self.model), "optimiser": self.optimiser.state()}
+        self._keep(tensors)
+
+    def _keep(self, tensors: dict[str, Any]) -> None:
         self.store.save(self.done, tensors, {"step": self.done})
+
+    def publish(self) -> None:
+        """Write the checkpoint."""
+        self._publish(full_state(self.model))
+
+    def _publish(self, weights: dict[str, Tensor]) -> None:
+        parent = read_checkpoint(self.config.initial)
+        publish(
+            weights,
+            self.config.initial,
+            self.config.out,
+            name=self.config.name,
+            version=0,
+            step=self.done,
+            objective="sft",
+            parents=(parent.digest() if parent else checkpoint_digest(self.config.initial),),
+            recipe_digest=self.config.recipe_digest,
+        )
 
 
 def _plain(logp: torch.Tensor) -> TokenBatch:
@@ -116,12 +151,13 @@ def _plain(logp: torch.Tensor) -> TokenBatch:
     return TokenBatch(logp, logp.detach(), ones, ones.bool(), index, index, ones, ones)
 
 
-def train(config: SftTrainConfig, emit: Emit) -> Path:
+def train(config: SftTrainConfig, emit: Emit, begin: Callable[[SftTrainConfig], SftRun] = SftRun) -> Path:
     """Run to the end and publish `config.out`; a finished one is reported and left as it is."""
     if (config.out / MARKER).exists():
         emit({"event": "done", "weights": str(config.out), "digest": checkpoint_digest(config.out), "resumed": True})
         return config.out
-    work = SftRun(config)
+    check_free(config.out, "checkpoint")
+    work = begin(config)
     emit({"event": "start", "step": work.done, "total": len(work.updates), "rows": len(work.rows)})
     started = time.perf_counter()
     tokens, losses = 0.0, []
@@ -137,18 +173,7 @@ def train(config: SftTrainConfig, emit: Emit) -> Path:
             recent = float(np.mean(losses[-config.progress_every :]))
             line: dict[str, Any] = {"event": "progress", "step": work.done, "total": len(work.updates), **figures}
             emit(line | {"loss": recent, "seconds": seconds, "tokens_per_second": tokens / max(seconds, 1e-9)})
-    parent = read_checkpoint(config.initial)
-    publish(
-        work.model,
-        config.initial,
-        config.out,
-        name=config.name,
-        version=0,
-        step=work.done,
-        objective="sft",
-        parents=(parent.digest() if parent else checkpoint_digest(config.initial),),
-        recipe_digest=config.recipe_digest,
-    )
+    work.publish()
     emit(
         {
             "event": "done",

@@ -24,6 +24,7 @@ from journeyman.store.atomic import write_atomic
 from journeyman.store.config_file import load_config
 from journeyman.store.json_process import Emit, run
 from journeyman.store.lock import hold
+from journeyman.store.unfinished import begin, finish
 from journeyman.training.batch import RlBatch
 from journeyman.training.config import LearnerConfig
 from journeyman.training.diagnostics import RatioSums
@@ -125,27 +126,28 @@ class TinkerLearner(Learner):
 
     def _commit(self, step: int, update: Update, groups: set[str]) -> None:
         """Let the service keep the state, name it here, then tell the ledger: what is not named never happened."""
-        name = f"{self.config.name}-v{self.version}"
+        name = self._name(self.version)
         state = str(self.client.save_state(name, overwrite=True).result().path)
         if update.version_after > update.version_before:
             sampler = str(self.client.save_weights_for_sampler(name).result().path)
-            self._publish(step, name, {"sampler": sampler, "state": state, "base_model": self.settings.base_model})
+            self._name_place(step, name, {"sampler": sampler, "state": state, "base_model": self.settings.base_model})
         self._keep(step, update, groups, {}, {"tinker_state": state})
 
-    def _publish(self, step: int, name: str, place: dict[str, str]) -> None:
-        before = self.config.weights / f"v{self.version - 1}" if self.version > 1 else self.config.initial
+    def _name_place(self, step: int, name: str, place: dict[str, str]) -> None:
+        begin(self.weights, "checkpoint")
         data = json.dumps(place, indent=1, sort_keys=True).encode()
         write_atomic(self.weights / PLACE, data)
         record = Checkpoint(
             name=name,
             version=self.version,
-            parents=(checkpoint_digest(before),),
+            parents=(checkpoint_digest(self._directory(self.version - 1)),),
             step=step,
             objective=self.objective.name,
             files={PLACE: sha256_hex(data)},
             recipe_digest=self.config.recipe_digest,
         ).checked()
         write_atomic(self.weights / MARKER, record.canonical())
+        finish(self.weights)
 
 
 def main(arguments: Namespace, emit: Emit) -> None:
