@@ -67,6 +67,8 @@ WORDS = (
 
 def serve(home: Path, tokenizer: Path, engine_url: str) -> None:
     """The gateway process: prints its address and admin key, then serves until it is killed."""
+    import uvloop
+
     from journeyman.capture.server import Gateway
     from journeyman.engines.sglang import SGLangEngine
     from journeyman.tokens.template import TemplateRenderer
@@ -79,7 +81,8 @@ def serve(home: Path, tokenizer: Path, engine_url: str) -> None:
                 print(json.dumps({"url": gateway.url, "key": gateway.admin.key}), flush=True)
                 await asyncio.Event().wait()
 
-    asyncio.run(run())
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as `journeyman gateway` does
+        runner.run(run())
 
 
 def _settle() -> None:

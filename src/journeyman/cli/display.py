@@ -4,18 +4,39 @@ import asyncio
 import math
 import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import click
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from journeyman.cli.live import rows
+
 T = TypeVar("T")
 console = Console(highlight=False)
+
+
+PLAIN = ("by type", "critic")
+"""Rows of figures that are printed with every tenth where there is no terminal."""
+
+
+class _Bars(Progress):
+    """Progress bars with the figures of the newest step below them."""
+
+    figures: tuple[tuple[str, str], ...] = ()
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """The bars, then the figures where a step told some."""
+        yield from super().get_renderables()
+        if self.figures:
+            grid = Table.grid(padding=(0, 2))
+            for label, text in self.figures:
+                grid.add_row(f"  {label}", text)
+            yield grid
 
 
 class Display:
@@ -23,7 +44,7 @@ class Display:
 
     def __init__(self, verbose: bool = True) -> None:
         self._verbose = verbose
-        self._bars = Progress(
+        self._bars = _Bars(
             TextColumn("{task.description:<15}"),
             BarColumn(bar_width=28),
             MofNCompleteColumn(),
@@ -44,11 +65,13 @@ class Display:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._bars.figures = ()
         self._bars.stop()
 
     def stage(self, name: str, what: str) -> None:
         """A heading and a fresh bar."""
         self._name, self._last_printed = name, -1
+        self._bars.figures = ()
         if self._verbose:
             console.print(f"[bold]{name}[/bold]  {what}")
         self._current = self._bars.add_task(name, total=None, note="")
@@ -62,6 +85,13 @@ class Display:
         if self._verbose and not console.is_terminal and tenth > self._last_printed:
             self._last_printed = tenth
             print(f"  {self._name} {done}/{total} {note}".rstrip(), flush=True)
+            for label, text in self._bars.figures:
+                if label in PLAIN:
+                    print(f"    {label}: {text}", flush=True)
+
+    def figures(self, phase: str, step: int, values: Mapping[str, float]) -> None:
+        """Show the step's figures below the bars."""
+        self._bars.figures = tuple(rows(values))
 
     def say(self, line: str) -> None:
         """One line that stays."""
@@ -97,10 +127,11 @@ class Real(click.FloatRange):
         return number
 
 
-def finish(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run to the end; of several errors raised together, the first that is ours is the one shown."""
+def finish(coroutine: Coroutine[Any, Any, T], loop: Callable[[], asyncio.AbstractEventLoop] | None = None) -> T:
+    """Run to the end, on a loop that `loop` makes; of errors raised together, the first that is ours is shown."""
     try:
-        return asyncio.run(coroutine)
+        with asyncio.Runner(loop_factory=loop) as runner:
+            return runner.run(coroutine)
     except BaseExceptionGroup as group:
         raise _first(group) from group
 

@@ -35,6 +35,8 @@ def gateway(
       journeyman gateway --policy base --port 8765
       journeyman gateway --policy models/Qwen3-8B --engine sglang --url http://127.0.0.1:30000
     """
+    import uvloop
+
     from journeyman.pipeline.gateway import Listening, Wanted, serve
 
     def ready(listening: Listening) -> None:
@@ -51,7 +53,6 @@ def gateway(
             soft_wrap=True,
         )
 
-    directory = finish(
-        serve(Wanted(policy, out, episode, host, port, engine_recipe(engine, urls, model, api_key_env)), ready)
-    )
+    wanted = Wanted(policy, out, episode, host, port, engine_recipe(engine, urls, model, api_key_env))
+    directory = finish(serve(wanted, ready), uvloop.new_event_loop)
     next_step(f"journeyman verify {directory}")
