@@ -12,6 +12,7 @@ import pytest
 from journeyman.sandbox.detect import detect
 from tests.pipeline.miniature import write_policy, write_recipe
 
+PRICED = "\n[tracking]\nusd_per_device_hour = 3600.0\n"
 Type = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -42,7 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     if not detect().ready:
         pytest.skip(detect().line())
     root = tmp_path_factory.mktemp("miniature")
-    recipe = write_recipe(root / "miniature.toml", write_policy(root / "policy"))
+    recipe = write_recipe(root / "miniature.toml", write_policy(root / "policy"), tracking=PRICED)
     done = typed("run", recipe, "--out", root / "runs" / "quickstart")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return Made(root / "runs" / "quickstart", recipe, done.stdout)

@@ -188,6 +188,6 @@ def _skipped(recipe: Path, root: Path, used: list[list[str]]) -> list[str]:
 
 def _wrong_tasks(recipe: Path, root: Path, groups: list[str]) -> list[str]:
     loaded = load_recipe(recipe)
-    tasks = tasks_of(Run(loaded, Job(root), Silent()).release, "train")
+    tasks = tasks_of(Run(loaded, Job(root), Silent()), "train")
     expected = {group: task_order(tasks, loaded.seed, int(group[1:])).task.slug for group in groups}
     return [g for g, slug in expected.items() if not list((root / "episodes" / POLICY / slug).glob(f"{g}/*/SEAL.json"))]

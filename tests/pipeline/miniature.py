@@ -58,7 +58,8 @@ attempts = 1
 
 [options]
 concurrency = 4
-"""
+{tracking}"""
+UNTRACKED = "\n[tracking]\nto = []\n"
 STAGES = ("tasks", "demonstrations", "sft", "rl", "merge", "evaluate", "report")
 
 
@@ -95,11 +96,20 @@ def write_policy(directory: Path) -> Path:
 
 
 def write_recipe(
-    path: Path, policy: Path, steps: int = 2, count_filtered: bool = True, stages: tuple[str, ...] = STAGES
+    path: Path,
+    policy: Path,
+    steps: int = 2,
+    count_filtered: bool = True,
+    stages: tuple[str, ...] = STAGES,
+    tracking: str = UNTRACKED,
 ) -> Path:
-    """The miniature recipe for a policy; returns its path."""
+    """The miniature recipe for a policy; returns its path. `tracking`: that section; "" is the default, TensorBoard."""
     text = RECIPE.format(
-        policy=policy, steps=steps, count_filtered=str(count_filtered).lower(), stages=json.dumps(list(stages))
+        policy=policy,
+        steps=steps,
+        count_filtered=str(count_filtered).lower(),
+        stages=json.dumps(list(stages)),
+        tracking=tracking,
     )
     path.write_text(text)
     return path

@@ -1,6 +1,7 @@
 """RL's cursor: group n is always the same task with the same seeds; groups are handed over in order and used once."""
 
 import asyncio
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,15 +16,18 @@ from journeyman.pipeline.recipe import Recipe, RlRecipe
 from journeyman.pipeline.stages.rl import consumed_groups, first_open
 from journeyman.pipeline.state import Run
 from journeyman.records.base import canonical_json
-from journeyman.records.episode import EpisodeSpec
-from journeyman.records.outcome import Quarantined
+from journeyman.records.episode import Episode, EpisodeSpec
+from journeyman.records.outcome import FailureCause, Quarantined
 from journeyman.records.sample import Update
 from journeyman.store.atomic import append_line
 from journeyman.store.layout import Job
 
 
 def tasks(count: int) -> list[Any]:
-    return [SimpleNamespace(task=SimpleNamespace(slug=f"task-{n}")) for n in range(count)]
+    return [
+        SimpleNamespace(task=SimpleNamespace(slug=f"task-{n}", metadata=SimpleNamespace(environment_type="t")))
+        for n in range(count)
+    ]
 
 
 def run_in(root: Path, **rl: Any) -> Run:
@@ -41,21 +45,27 @@ def test_every_pass_takes_every_task_once(count: int, seed: int, epoch: int) -> 
 class Held:
     """A runner whose attempts end when the test says so, in whatever order."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: str) -> None:
+        self.directory = Path(root)
         self.gates: dict[str, asyncio.Event] = {}
         self.specs: list[EpisodeSpec] = []
 
     async def attempt(self, spec: EpisodeSpec, ready: Any) -> Finished:
         self.specs.append(spec)
         await self.gates.setdefault(spec.group, asyncio.Event()).wait()
-        return Finished(spec, Path(), Quarantined(layer="sandbox", cause="test"))
+        failed = FailureCause(layer="sandbox", cause="test")
+        kept = Episode(
+            spec=spec, task_digest="", grader_digest="", harness_digest="", engine={}, sandbox={}, failure=failed
+        )
+        (self.directory / "episode.json").write_bytes(kept.canonical())
+        return Finished(spec, self.directory, Quarantined(layer="sandbox", cause="test"))
 
 
 @settings(max_examples=25, deadline=None)
 @given(order=st.permutations(range(5)), start=st.integers(0, 3))
 def test_groups_are_handed_over_in_cursor_order_whatever_order_they_end_in(order: list[int], start: int) -> None:
-    async def play() -> None:
-        held = Held()
+    async def play(root: str) -> None:
+        held = Held(root)
         run = run_in(Path(), group_size=2)
         actors = Actors(run, tasks(3), held, start, start)  # type: ignore[arg-type]
         for _ in order:
@@ -79,7 +89,8 @@ def test_groups_are_handed_over_in_cursor_order_whatever_order_they_end_in(order
         assert {s.id: s.seed for s in held.specs} == {s.id: s.seed for s in first}
         await again.close()
 
-    asyncio.run(play())
+    with tempfile.TemporaryDirectory() as root:
+        asyncio.run(play(root))
 
 
 def told(run: Run, group: int, dropped: str) -> None:

@@ -9,9 +9,12 @@ import pytest
 from journeyman.pipeline.actors import POLICY
 from journeyman.pipeline.explain import updates
 from journeyman.pipeline.recipe import STAGES
+from journeyman.pipeline.trackers.base import installed
 from journeyman.pipeline.verification import verify_path
+from journeyman.store.atomic import read_lines
 from journeyman.store.layout import Job
 from tests.pipeline.conftest import Made, typed
+from tests.pipeline.test_tracking import scalars
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +36,35 @@ def test_the_steps_asked_for_were_taken_on_the_groups_of_the_cursor(made: Made) 
     assert [u.step for u in found] == [0, 1]
     assert [sorted(set(u.groups) | set(u.dropped)) for u in found] == [["g00000", "g00001"], ["g00002", "g00003"]]
     assert {u.reward_name for u in found} == {"signed.v1"}
+
+
+def test_every_step_is_in_the_ledger_with_what_it_took_and_the_stage_is_their_sum(made: Made) -> None:
+    told = [json.loads(line) for line in read_lines(made.directory / "ledger" / "figures.jsonl")]
+    assert {line["phase"] for line in told} == {"sft", "rl", "evaluate"}
+    steps = [line["figures"] for line in told if line["phase"] == "rl"]
+    assert len(steps) == 2
+    known = {"reward", "shaped", "advantage_abs", "ratio_mean", "clip_fraction", "k3", "ess", "staleness_mean"}
+    known |= {"entropy", "gradient_norm", "turns", "sampled_tokens", "invalid_calls", "turns_max", "used/seconds"}
+    assert all(known <= set(figures) for figures in steps)
+    types = {name for figures in steps for name in figures if name.startswith("reward/")}
+    assert types <= {"reward/finance.board_forecast", "reward/operations.warehouse_exception"}
+    assert types
+    spent = {line["stage"]: line for line in map(json.loads, read_lines(made.directory / "ledger" / "spent.jsonl"))}
+    for name in ("sampled_tokens", "prompt_tokens", "trained_tokens", "episodes", "device_seconds", "usd"):
+        assert spent["rl"][name] == pytest.approx(sum(figures[f"used/{name}"] for figures in steps), abs=2e-3), name
+    assert spent["rl"]["device_seconds"] <= 2 * spent["rl"]["seconds"]  # a sampler and a learner
+    assert spent["sft"]["usd"] == pytest.approx(spent["sft"]["device_seconds"])  # a device hour costs 3600 here
+    report = json.loads((made.directory / "report" / "report.json").read_bytes())
+    assert types <= {curve["name"] for curve in report["curves"]}
+    assert "USD" in report["facts"]["used: rl"]
+
+
+def test_tensorboard_is_written_without_being_asked_for(made: Made) -> None:
+    if not installed("tensorboard"):
+        pytest.skip("tensorboardX is not installed")
+    (file,) = (made.directory / "trackers" / "tensorboard").iterdir()
+    tags = {tag for tag, _, _ in scalars(file)}
+    assert {"sft/loss", "rl/reward", "rl/ess", "evaluate/reward.t0"} <= tags
 
 
 def test_verify_finds_nothing_wrong_and_says_what_it_looked_at(made: Made) -> None:

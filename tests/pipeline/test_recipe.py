@@ -11,7 +11,7 @@ from journeyman.pipeline.recipe import STAGES, Options, Recipe, load_recipe, wri
 from journeyman.pipeline.run import STAGE_FUNCTIONS, open_run
 
 RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
-SHIPPED = [path for path in RECIPES if "methods" not in tomllib.loads(path.read_text())]
+SHIPPED = [path for path in RECIPES if not {"methods", "policies"} & set(tomllib.loads(path.read_text()))]
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -39,6 +39,7 @@ def test_every_stage_has_a_function() -> None:
         ("stages = ['tasks', 'sftt']", "no stage 'sftt'"),
         ("[options]\nconcurrency = 0", "options.concurrency = 0"),
         ("name = ", "is not TOML"),
+        ("[tracking]\nto = ['tensorbord']", "no tracker 'tensorbord': did you mean 'tensorboard'?"),
         ("seed = 1.5", "seed = 1.5"),
     ],
 )

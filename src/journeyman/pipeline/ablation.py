@@ -19,7 +19,7 @@ from journeyman.evaluation.rows import EpisodeRow, read_rows
 from journeyman.pipeline.ablation_table import at_equal_accuracy, table_lines
 from journeyman.pipeline.progress import Progress
 from journeyman.pipeline.recipe import Recipe, parse_recipe
-from journeyman.pipeline.run import execute, open_run
+from journeyman.pipeline.run import carry_out
 from journeyman.pipeline.state import Run
 from journeyman.records.base import Record
 from journeyman.store.config_file import parse_config
@@ -78,6 +78,7 @@ def shared_recipe(ablation: Ablation) -> Recipe:
 def cells(ablation: Ablation, out: Path) -> list[Cell]:
     """Every method under every seed, in the order given."""
     shared = Job(out.resolve() / "shared")
+    release = ablation.recipe.get("tasks", {}).get("from_release") or str(shared.tasks / "release")
     made = []
     for seed in ablation.seeds:
         for method, keys in ablation.methods.items():
@@ -86,7 +87,7 @@ def cells(ablation: Ablation, out: Path) -> list[Cell]:
                 "seed": seed,
                 "stages": list(CELL),
                 "policy": {**ablation.recipe.get("policy", {}), "base": str(shared.weights / "sft")},
-                "tasks": {**ablation.recipe.get("tasks", {}), "from_release": str(shared.tasks / "release")},
+                "tasks": {**ablation.recipe.get("tasks", {}), "from_release": release},
                 "rl": {**ablation.recipe.get("rl", {}), **keys},
                 "evaluation": {**ablation.recipe.get("evaluation", {}), "policies": ["rl"]},
             }
@@ -101,23 +102,13 @@ def _recipe(ablation: Ablation, name: str, changes: Mapping[str, Any]) -> Recipe
 async def execute_ablation(ablation: Ablation, out: Path, progress: Progress) -> list[str]:
     """Run what is not finished yet, then compare; returns the table's lines. OUT/report holds the page and its JSON."""
     planned = cells(ablation, out)  # a mistake in any cell shows before the first one starts
-    shared = await _finished(shared_recipe(ablation), out / "shared", progress)
+    shared = await carry_out(shared_recipe(ablation), out / "shared", progress)
     rows = _rows(shared, "sft", "sft", 0)
     for number, cell in enumerate(planned):
         progress.say(f"cell {number + 1} of {len(planned)}: {cell.method}, seed {cell.seed}")
-        run = await _finished(cell.recipe, cell.directory, progress)
+        run = await carry_out(cell.recipe, cell.directory, progress)
         rows += _rows(run, "rl", cell.method, cell.seed)
     return _compared(ablation, rows, out)
-
-
-async def _finished(recipe: Recipe, directory: Path, progress: Progress) -> Run:
-    run = open_run(recipe, directory, progress, resume=True)
-    try:
-        await execute(run)
-    finally:
-        if run.lock is not None:
-            run.lock.close()
-    return run
 
 
 def _rows(run: Run, policy: str, method: str, seed: int) -> list[EpisodeRow]:

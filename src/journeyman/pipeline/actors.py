@@ -13,9 +13,10 @@ import numpy as np
 from journeyman.episodes.run_many import Finished, Runner
 from journeyman.episodes.run_one import ReadyTask
 from journeyman.pipeline.attempts import seed_of
+from journeyman.pipeline.seen import Seen, seen
 from journeyman.pipeline.state import Run
 from journeyman.records.batch import Group, Member
-from journeyman.records.episode import Episode, EpisodeSpec, Sampling
+from journeyman.records.episode import EpisodeSpec, Sampling
 from journeyman.records.outcome import Graded
 from journeyman.store.token_log import read_tokens
 from journeyman.training.credit import GroupCredit, credit
@@ -28,6 +29,7 @@ class ScoredGroup(NamedTuple):
 
     number: int
     finished: tuple[Finished, ...]
+    seen: tuple[Seen, ...]
     credit: GroupCredit
     oldest_version: int | None
 
@@ -50,17 +52,18 @@ def task_order(tasks: list[ReadyTask], seed: int, number: int) -> ReadyTask:
     return tasks[order[index]]
 
 
-def _member(finished: Finished) -> Member:
+def _member(finished: Finished, shown: Seen) -> Member:
     outcome = finished.outcome
     if not isinstance(outcome, Graded):
         return Member(episode=finished.spec.id, valid=False, cause=f"{outcome.layer}: {outcome.cause}")
-    usage = Episode.parse((finished.directory / "episode.json").read_bytes()).usage
+    usage = shown.usage
     return Member(
         episode=finished.spec.id,
         valid=True,
         reward=outcome.reward,
         turns=usage.turns,
         sampled_tokens=usage.sampled_tokens,
+        prompt_tokens=usage.prompt_tokens,
         invalid_calls=usage.invalid_calls,
     )
 
@@ -133,5 +136,7 @@ class Actors:
             for attempt in range(recipe.rl.group_size)
         ]
         finished = tuple(await asyncio.gather(*(self.runner.attempt(spec, ready) for spec in specs)))
-        group = Group(id=name, task=ready.task.slug, members=tuple(_member(f) for f in finished))
-        return ScoredGroup(number, finished, credit(group, recipe.rl.credit), _oldest(finished))
+        shown = tuple(seen(f, ready.task.metadata.environment_type) for f in finished)
+        members = tuple(_member(f, s) for f, s in zip(finished, shown, strict=True))
+        group = Group(id=name, task=ready.task.slug, members=members)
+        return ScoredGroup(number, finished, shown, credit(group, recipe.rl.credit), _oldest(finished))

@@ -21,14 +21,22 @@ def seed_of(*parts: object) -> int:
     return int.from_bytes(hashlib.sha256("/".join(map(str, parts)).encode()).digest()[:4], "big") >> 1
 
 
-def tasks_of(release: Path, split: Split) -> list[ReadyTask]:
-    """The tasks of one split, in name order. Raises UserError where the release is not complete or has none."""
+def tasks_of(run: Run, split: Split) -> list[ReadyTask]:
+    """The run's tasks of one split, in name order; of a given release, those of the types the recipe names.
+
+    Raises UserError where the release is not complete or has none.
+    """
+    release, types = run.release, run.recipe.tasks.types
     opened = open_release(release)
     directories = opened.task_dirs(split)
     if not directories:
         known = ", ".join(sorted(set(opened.manifest.splits.values())))
         raise UserError(f"{release} has no {split} task: its splits are {known or 'none'}")
-    return [ready_task(directory) for directory in directories]
+    found = [ready_task(directory) for directory in directories]
+    chosen = [ready for ready in found if not types or ready.task.metadata.environment_type in types]
+    if not chosen:
+        raise UserError(f"{release} has no {split} task of {', '.join(types)}: give tasks.types that it has")
+    return chosen
 
 
 def runner(run: Run, place: Workplace, reward_name: str = REPORTED) -> Runner:

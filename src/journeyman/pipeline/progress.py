@@ -1,5 +1,6 @@
 """How a stage tells what it does: plain calls that the command line draws and tests read."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 
@@ -16,6 +17,10 @@ class Progress(Protocol):
 
     def say(self, line: str) -> None:
         """One line worth keeping."""
+        ...
+
+    def figures(self, phase: str, step: int, values: Mapping[str, float]) -> None:
+        """What a step of a phase (sft, rl, evaluate) measured."""
         ...
 
 
@@ -35,3 +40,6 @@ class Silent:
     def say(self, line: str) -> None:
         """Keep the line."""
         self.lines.append(line)
+
+    def figures(self, phase: str, step: int, values: Mapping[str, float]) -> None:
+        """Ignored."""

@@ -4,6 +4,7 @@ Unknown keys are errors that name the nearest key. The resolved recipe is writte
 """
 
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +12,8 @@ import tomli_w
 from pydantic import Field, model_validator
 
 from journeyman.errors import UserError
-from journeyman.records.base import Record
+from journeyman.pipeline.trackers.base import TRACKERS
+from journeyman.records.base import Record, canonical_json, sha256_hex
 from journeyman.records.grade import OPTIMISED
 from journeyman.records.task import Size
 from journeyman.store.atomic import write_atomic
@@ -73,7 +75,7 @@ class TasksRecipe(Record):
     heldout_seed: int = 0
     """First world seed of the held-out split; fixed only after every other choice in the recipe."""
     from_release: str = ""
-    """Use this release directory instead of making tasks."""
+    """Use this release directory instead of making tasks; `types` then says which of its tasks (empty: all)."""
 
 
 class ExpertRecipe(Record):
@@ -176,6 +178,25 @@ class Options(Record):
     """Threads of supervised fine-tuning, which runs alone."""
 
 
+class TrackingRecipe(Record):
+    """Where figures are shown while the run goes on; never part of the recipe's identity."""
+
+    to: tuple[str, ...] | None = None
+    """`tensorboard`, `wandb`, `trackio` or `module:Class`; absent: TensorBoard if it is installed; empty: nowhere."""
+    project: str = "journeyman"
+    usd_per_device_hour: float | None = Field(None, ge=0)
+    """What a device costs; absent: the run ledger has no money, not zero."""
+
+    @model_validator(mode="after")
+    def _known(self) -> "TrackingRecipe":
+        for name in self.to or ():
+            if name not in TRACKERS and ":" not in name:
+                near = get_close_matches(name, TRACKERS, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"trackers are {', '.join(TRACKERS)}, or module:Class"
+                raise ValueError(f"no tracker {name!r}: {hint}")
+        return self
+
+
 STAGES = ("tasks", "demonstrations", "sft", "rl", "merge", "evaluate", "report")
 
 
@@ -194,6 +215,7 @@ class Recipe(Record):
     merge: MergeRecipe = MergeRecipe()
     evaluation: EvaluationRecipe = EvaluationRecipe()
     options: Options = Options()
+    tracking: TrackingRecipe = TrackingRecipe()
 
     @model_validator(mode="after")
     def _stages_known(self) -> "Recipe":
@@ -214,7 +236,8 @@ class Recipe(Record):
     def identity(self) -> str:
         """Digest of everything that changes results."""
         engine = self.engine.model_copy(update={"urls": ()})
-        return self.model_copy(update={"options": Options(), "engine": engine}).digest()
+        same = self.model_copy(update={"options": Options(), "engine": engine})
+        return sha256_hex(canonical_json(same.model_dump(mode="json", exclude={"tracking"})))
 
 
 def load_recipe(path: Path, overrides: tuple[str, ...] = ()) -> Recipe:
@@ -232,9 +255,14 @@ def load_recipe(path: Path, overrides: tuple[str, ...] = ()) -> Recipe:
     if "methods" in data:
         raise UserError(f"{path} compares methods: type journeyman ablate {path}")
     data.setdefault("name", path.stem)
+    return parse_recipe(with_overrides(data, overrides), path)
+
+
+def with_overrides(data: dict[str, Any], overrides: tuple[str, ...]) -> dict[str, Any]:
+    """The parsed TOML with `section.key=value` overrides set, in place. Raises UserError."""
     for override in overrides:
         _apply(data, override)
-    return parse_recipe(data, path)
+    return data
 
 
 def parse_recipe(data: dict[str, Any], path: Path) -> Recipe:

@@ -12,6 +12,7 @@ from journeyman.errors import UserError
 from journeyman.pipeline.progress import Progress
 from journeyman.pipeline.recipe import Recipe, write_resolved
 from journeyman.pipeline.state import Run
+from journeyman.pipeline.tracking import chosen, tracked
 from journeyman.store.layout import Job
 from journeyman.store.lock import hold
 
@@ -38,6 +39,7 @@ def _stage(name: str) -> Stage:
 
 def open_run(recipe: Recipe, out: Path, progress: Progress, resume: bool) -> Run:
     """A run in `out`. Raises UserError where there is one already and `resume` was not asked for, or it is going on."""
+    chosen(recipe.tracking)
     job = Job(out)
     if job.config.exists() and not resume:
         raise UserError(f"{out} holds a run already: add --resume to go on with it, or give another --out")
@@ -56,6 +58,11 @@ def _settle_collector() -> None:
 async def execute(run: Run) -> dict[str, dict[str, Any]]:
     """All stages of the recipe. Returns each stage's figures."""
     await _base_weights(run)
+    with tracked(run) as told:
+        return await _stages(told)
+
+
+async def _stages(run: Run) -> dict[str, dict[str, Any]]:
     figures: dict[str, dict[str, Any]] = {}
     for name in run.recipe.stages:
         known = run.figures(name)
@@ -66,6 +73,17 @@ async def execute(run: Run) -> dict[str, dict[str, Any]]:
             run.complete(name, known)
         figures[name] = known
     return figures
+
+
+async def carry_out(recipe: Recipe, out: Path, progress: Progress) -> Run:
+    """A recipe run to its end in `out`, from where it stopped, and its lock let go: one part of something larger."""
+    run = open_run(recipe, out, progress, resume=True)
+    try:
+        await execute(run)
+    finally:
+        if run.lock is not None:
+            run.lock.close()
+    return run
 
 
 async def _base_weights(run: Run) -> None:

@@ -39,11 +39,18 @@ class Run:
         """Mark a stage complete with its figures."""
         create_only(self.stage_marker(name), canonical_json(figures))
 
-    def spend(self, stage: str, started: float, **figures: Any) -> None:
-        """One line of the run ledger: what a stage used (seconds, tokens, CPU)."""
-        line = {"stage": stage, "seconds": round(time.monotonic() - started, 3), **figures}
+    def spend(self, stage: str, started: float, devices: int = 0, /, **figures: Any) -> None:
+        """One line of the run ledger: what a stage used (seconds, tokens, money). `devices`: how many it held."""
+        seconds = round(time.monotonic() - started, 3)
+        line = {"stage": stage, "seconds": seconds, "device_seconds": round(seconds * devices, 3), **figures}
+        line |= self.usd(line["device_seconds"])
         self.job.ledger.mkdir(parents=True, exist_ok=True)
         append_line(self.job.ledger / "spent.jsonl", canonical_json(line))
+
+    def usd(self, device_seconds: float) -> dict[str, float]:
+        """What that many seconds of devices cost; empty where the recipe names no price."""
+        rate = self.recipe.tracking.usd_per_device_hour
+        return {} if rate is None else {"usd": device_seconds * rate / 3600}
 
     @property
     def release(self) -> Path:

@@ -8,6 +8,7 @@ from journeyman.engines.scripted import ScriptedEngine
 from journeyman.episodes.run_one import ReadyTask
 from journeyman.pipeline.attempts import as_attempts, counted, mean_reward, runner, seed_of, tasks_of
 from journeyman.pipeline.plans import PlanBook
+from journeyman.pipeline.seen import usage, used
 from journeyman.pipeline.state import Run
 from journeyman.pipeline.workplace import open_workplace
 from journeyman.records.episode import EpisodeSpec
@@ -40,7 +41,7 @@ async def collect(run: Run) -> dict[str, Any]:
     """Run and seal every demonstration, then write the SFT rows. Returns the stage's figures."""
     started = time.monotonic()
     book = PlanBook()
-    specs = _specs(run, tasks_of(run.release, "train"), book)
+    specs = _specs(run, tasks_of(run, "train"), book)
     run.progress.stage("demonstrations", f"{len(specs)} episodes of the scripted expert")
     options = run.recipe.options
     async with open_workplace(
@@ -54,7 +55,7 @@ async def collect(run: Run) -> dict[str, Any]:
         config = SftConfig(max_length=run.recipe.sft.max_length, min_reward=run.recipe.sft.min_reward)
         build_sft(as_attempts(finished), dataset, config)
     figures = {
-        "episodes": len(finished),
+        **used(usage(one) for one in finished),
         "reward": mean_reward(finished),
         "cpu_seconds_per_episode": cpu / max(len(finished), 1),
     }

@@ -7,9 +7,10 @@ from typing import Any
 from journeyman.episodes.run_one import ReadyTask
 from journeyman.pipeline.attempts import counted, mean_reward, runner, seed_of, tasks_of
 from journeyman.pipeline.engines import policy_engine
+from journeyman.pipeline.seen import samplers, usage, used
 from journeyman.pipeline.state import Run
 from journeyman.pipeline.workplace import open_workplace
-from journeyman.records.episode import EpisodeSpec, Sampling
+from journeyman.records.episode import EpisodeSpec, Sampling, Usage
 
 
 def group(temperature: float) -> str:
@@ -53,13 +54,14 @@ async def evaluate(run: Run) -> dict[str, Any]:
     """Evaluate every policy the recipe names. Returns the stage's figures."""
     started = time.monotonic()
     options = run.recipe.options
-    tasks = tasks_of(run.release, "heldout")
+    tasks = tasks_of(run, "heldout")
     policies = {name.partition("=")[0]: run.policy(name) for name in evaluated(run)}
     plans = {name: list(specs(run, name, tasks)) for name in policies}
     total = sum(len(plan) for plan in plans.values())
     run.progress.stage("evaluate", f"{total} episodes: {', '.join(policies)} on {len(tasks)} held-out tasks")
     figures: dict[str, Any] = {}
-    episodes, cpu = 0, 0.0
+    usages: list[Usage] = []
+    cpu = 0.0
     first = next(iter(policies.values()))
     async with policy_engine(run.recipe, first, run.base_policy()) as engine:
         for version, (name, weights) in enumerate(policies.items()):
@@ -70,10 +72,12 @@ async def evaluate(run: Run) -> dict[str, Any]:
                 note = counted(run, len(plans[name]), name)
                 finished = await runner(run, opened.place).all(plans[name], note)
                 cpu += opened.outside_cpu_seconds() - before
-                episodes += len(finished)
+                usages += [usage(one) for one in finished]
             for temperature in run.recipe.evaluation.temperatures:
                 of_arm = [f for f in finished if f.spec.group == group(temperature)]
                 figures[arm(name, temperature)] = mean_reward(of_arm)
                 run.progress.say(f"{arm(name, temperature):<16}  held-out reward {mean_reward(of_arm):.3f}")
-    run.spend("evaluate", started, episodes=episodes)
-    return {"rewards": figures, "cpu_seconds_per_episode": cpu / max(episodes, 1)}
+            rewards = {f"reward.t{t:g}": figures[arm(name, t)] for t in run.recipe.evaluation.temperatures}
+            run.progress.figures("evaluate", version, rewards)
+    run.spend("evaluate", started, samplers(run.recipe), **used(usages))
+    return {"rewards": figures, "cpu_seconds_per_episode": cpu / max(len(usages), 1)}

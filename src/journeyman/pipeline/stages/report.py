@@ -1,7 +1,9 @@
 """The report of a run: held-out summaries, training curves, one episode token by token; a page and the same as JSON."""
 
+import json
 import platform
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,9 @@ from journeyman.pipeline.explain_text import tokenizer_of
 from journeyman.pipeline.stages.evaluate import evaluated
 from journeyman.pipeline.state import Run
 from journeyman.records.report import Report, ShownEpisode
+from journeyman.records.sample import Update
 from journeyman.records.task import Task
+from journeyman.store.atomic import read_lines
 from journeyman.tasks.package import load_task
 
 
@@ -34,10 +38,23 @@ def _facts(run: Run, tasks: dict[str, Task]) -> dict[str, str]:
     for stage, line in spent.items():
         seconds = float(str(line["seconds"]))
         facts[f"time: {stage}"] = f"{seconds:.0f} s"
+        if told := "; ".join(_used(line)):
+            facts[f"used: {stage}"] = told
         if "cpu_seconds_per_episode" in line:
             cpu = float(str(line["cpu_seconds_per_episode"]))
             facts[f"CPU outside the model: {stage}"] = f"{1000 * cpu:.1f} ms an episode"
     return facts
+
+
+def _used(line: Mapping[str, object]) -> Iterator[str]:
+    """Tokens, device time and money of one stage, as far as its ledger line has them."""
+    for name, title in (("sampled_tokens", "tokens sampled"), ("prompt_tokens", "prompt tokens"), ("tokens", "tokens")):
+        if name in line:
+            yield f"{float(str(line[name])):,.0f} {title}"
+    if seconds := float(str(line.get("device_seconds", 0))):
+        yield f"{seconds:,.0f} device seconds"
+        if "usd" in line:
+            yield f"{float(str(line['usd'])):.4f} USD"
 
 
 def _shown(run: Run, row: EpisodeRow | None, tasks: dict[str, Task]) -> ShownEpisode | None:
@@ -45,6 +62,13 @@ def _shown(run: Run, row: EpisodeRow | None, tasks: dict[str, Task]) -> ShownEpi
     if row is None:
         return None
     return shown_episode(run.job, row, tasks[row.spec.task], lambda ids: decode(tokenizer, list(ids)))
+
+
+def _updates(run: Run) -> list[Update]:
+    """The learner's updates with what the driver saw of each step."""
+    told = (json.loads(line) for line in read_lines(run.job.ledger / "figures.jsonl"))
+    seen = {line["step"]: line["figures"] for line in told if line["phase"] == "rl"}
+    return [u.model_copy(update={"metrics": {**seen.get(u.step, {}), **u.metrics}}) for u in updates(run.job)]
 
 
 def build(run: Run) -> Report:
@@ -67,7 +91,7 @@ def build(run: Run) -> Report:
         run.recipe.name,
         rows,
         policies,
-        updates=updates(run.job),
+        updates=_updates(run),
         sample=shown,
         priced=Priced.of(),
         facts=_facts(run, tasks),

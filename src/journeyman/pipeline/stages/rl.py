@@ -7,16 +7,18 @@ import asyncio
 import json
 import shutil
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from journeyman.datasets.rl import RlConfig, build_rl
 from journeyman.engines.base import Engine
+from journeyman.pipeline.account import Account, ended_groups, spent
 from journeyman.pipeline.actors import Actors, ScoredGroup, group_name
 from journeyman.pipeline.attempts import as_attempts, runner, tasks_of
 from journeyman.pipeline.engines import policy_engine
 from journeyman.pipeline.process import TrainingFailed, TrainingProcess
+from journeyman.pipeline.seen import samplers
 from journeyman.pipeline.state import Run
 from journeyman.pipeline.workplace import open_workplace
 from journeyman.records.base import canonical_json
@@ -70,7 +72,7 @@ class _Loop:
     step: int  # next step to take
     version: int
     weights: Path
-    last: dict[str, Any] = field(default_factory=dict)
+    account: Account
 
     async def go(self) -> None:
         """Until all steps are taken."""
@@ -104,6 +106,7 @@ class _Loop:
         credit = group.credit
         if group.id in self.buffer.consumed:
             return  # trained on before a kill: its episodes were read, not run again
+        self.account.group(group.id, group.seen)
         self.buffer.add(Finished(group.id, group.oldest_version, credit.kept, group))
         rewards = [member.reward for member in credit.group.members]
         line = {"group": group.id, "task": credit.group.task, "rewards": rewards, "dropped": credit.dropped}
@@ -124,8 +127,9 @@ class _Loop:
             self.version, self.weights = int(answer["version"]), Path(answer["weights"])
             await self.engine.load_weights(self.weights, self.version)
             self._prune()
+        shown = [one for group in batch for one in group.payload.seen]
+        self.account.step(self.step, answer["metrics"], answer["tokens"], shown)
         self.step += 1
-        self.last = answer["metrics"]
         self.run.progress.step(self.step, self.run.recipe.rl.steps, _note(answer["metrics"]))
 
     def _prune(self) -> None:
@@ -144,7 +148,7 @@ def _holds(directory: Path, groups: set[str]) -> bool:
 
 
 def _note(metrics: dict[str, float]) -> str:
-    shown = (("reward", "reward"), ("entropy", "entropy"), ("staleness", "staleness_mean"))
+    shown = (("reward", "reward"), ("shaped", "shaped"), ("entropy", "entropy"), ("staleness", "staleness_mean"))
     return "  ".join(f"{label} {metrics[key]:.3f}" for label, key in shown if key in metrics)
 
 
@@ -172,7 +176,7 @@ async def train(run: Run) -> dict[str, Any]:
     """All RL steps; goes on where a killed run stopped. Returns the stage's figures."""
     started = time.monotonic()
     rl, options = run.recipe.rl, run.recipe.options
-    tasks = tasks_of(run.release, "train")
+    tasks = tasks_of(run, "train")
     config = _learner_config(run)
     path = run.job.ledger / "rl.json"
     write_atomic(path, config.model_dump_json(indent=1).encode())
@@ -190,7 +194,8 @@ async def train(run: Run) -> dict[str, Any]:
                 buffer.consumed = consumed_groups(run)
                 first = first_open(run, buffer.consumed)
                 actors = Actors(run, tasks, runner(run, opened.place, rl.reward_name), first, first)
-                loop = _Loop(run, engine, learner, actors, buffer, step, version, weights)
+                account = Account(run, samplers(run.recipe) + 1, started, ended_groups(run))
+                loop = _Loop(run, engine, learner, actors, buffer, step, version, weights, account)
                 await loop.go()
                 cpu = opened.outside_cpu_seconds() - before
     finally:
@@ -205,5 +210,5 @@ async def train(run: Run) -> dict[str, Any]:
         "stale": len(buffer.stale),
         "cpu_seconds_per_episode": cpu / max(episodes, 1),
     }
-    run.spend("rl", started, **{k: v for k, v in figures.items() if k != "weights"}, episodes=episodes)
+    run.spend("rl", started, **{k: v for k, v in figures.items() if k != "weights"}, **spent(run))
     return figures

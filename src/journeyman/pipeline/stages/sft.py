@@ -39,11 +39,13 @@ async def train(run: Run) -> dict[str, Any]:
     try:
         async for line in process.lines():
             if line["event"] == "progress":
+                values = {k: float(v) for k, v in line.items() if k not in ("event", "step", "total")}
+                run.progress.figures("sft", line["step"], values)
                 run.progress.step(line["step"], line["total"], f"loss {line['loss']:.3f}")
             elif line["event"] == "done":
                 done = line
     finally:
         await process.close()
     figures: dict[str, Any] = {k: done[k] for k in ("digest", "steps", "tokens", "seconds", "loss") if k in done}
-    run.spend("sft", started, **{k: v for k, v in figures.items() if k != "digest"})
+    run.spend("sft", started, 1, **{k: v for k, v in figures.items() if k not in ("digest", "seconds")})
     return figures
