@@ -29,7 +29,7 @@ def _names() -> frozenset[str]:
 
 
 def _values(state: object) -> Iterator[str]:
-    """Every value in a state of services, in order: names of tables and columns are the schema's, alike in all worlds."""
+    """Every value in a state of services, in order; names of tables and columns are the schema's."""
     if isinstance(state, dict):
         for value in state.values():
             yield from _values(value)

@@ -45,7 +45,12 @@ PHRASES: dict[Split, Phrases] = {
             "Use {files} and write {path} with these lines: {keys}.",
             "Read {files}. Then put these lines in {path}: {keys}.",
         ),
-        threshold=("{dir} threshold {n}", "the {dir} threshold {n}", "{c} {dir} threshold {n}", "its {dir} threshold {n}"),
+        threshold=(
+            "{dir} threshold {n}",
+            "the {dir} threshold {n}",
+            "{c} {dir} threshold {n}",
+            "its {dir} threshold {n}",
+        ),
         tests=("tested entity {e}", "the tested entity {e}", "tested entity {e} for {q}"),
         governs=("governing document {d}", "the governing document {d}", "governing document {d} for {q}"),
         idle=("not the {d}", "{q} is not in the {d}", "{d} does not count"),
