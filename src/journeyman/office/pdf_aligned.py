@@ -45,7 +45,7 @@ def _of_page(page: Any, number: int) -> Iterator[Table]:
     for found, (start, end, columns) in enumerate(_runs(lines), start=1):
         if titles := _titles(lines[:start], lines[start], columns):
             body = [_row(line, columns) for line in lines[start:end]]
-            yield Table(f"page {number} aligned table {found}", (*titles, *body))
+            yield Table(f"page {number} table {found}", (*titles, *body))
 
 
 def _lines(words: Sequence[dict[str, Any]]) -> Iterator[_Line]:

@@ -40,19 +40,23 @@ class Side(NamedTuple):
     @property
     def says(self) -> str:
         """How a request names it."""
-        of = f"sum of {self.column.title!r} by {self.grid.key!r}" if self.grid.summed else f"{self.column.title!r}"
-        table = "" if self.grid.document.endswith(self.grid.table) else self.grid.table
-        without = f"without {', '.join(self.grid.without)}" if self.grid.without else ""
-        told = ", ".join(filter(None, (table, without)))
-        return f"{of} in {placed(self.grid.document)}" + (f" ({told})" if told else "")
+        by = f"sum of {self.column.title!r} by {self.grid.key!r}" if self.grid.summed else f"{self.column.title!r}"
+        return f"{by} {self._where}"
 
     @property
     def whole(self) -> tuple[str, Decimal]:
         """How a request names what the column comes to, and that: its sum, or its spread where a sum means nothing."""
         figures = self.column.figures
         if self.column.adds:
-            return f"the sum of all {self.says}", sum(figures, Decimal(0))
+            return f"the sum of all {self.column.title!r} {self._where}", sum(figures, Decimal(0))
         return f"the greatest less the least {self.says}", max(figures) - min(figures)
+
+    @property
+    def _where(self) -> str:
+        table = "" if self.grid.document.endswith(self.grid.table) else self.grid.table
+        without = f"without {', '.join(self.grid.without)}" if self.grid.without else ""
+        told = ", ".join(filter(None, (table, without)))
+        return f"in {placed(self.grid.document)}" + (f" ({told})" if told else "")
 
 
 class Question(NamedTuple):
