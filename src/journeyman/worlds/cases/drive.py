@@ -11,7 +11,7 @@ from journeyman.worlds.documents.folder import Folder, at, date, day, house
 from journeyman.worlds.documents.mail import Message, Person, address
 from journeyman.worlds.documents.model import Block, Bullets, Document, Facts, Grid, Heading, House, Signatures, text
 from journeyman.worlds.documents.pptx import Deck, Plot, Slide
-from journeyman.worlds.documents.xlsx import Book, Cell, Chart, Formula, Note, Sheet, Value, figure_head
+from journeyman.worlds.documents.xlsx import Book, Cell, Chart, Formula, Note, Sheet, Value
 from journeyman.worlds.lexicon import people
 
 Row = tuple[str | int | float, ...]
@@ -189,7 +189,9 @@ def money(amount: int) -> str:
 
 
 def _sheet(tab: Tab, author: str) -> Sheet:
-    rows: list[tuple[Cell | Value, ...]] = [(Cell(tab.title or tab.name, "title"),), figure_head(*tab.header)]
+    words = [c == 0 or any(isinstance(row[c], str) for row in tab.rows) for c in range(len(tab.header))]
+    titles = tuple(Cell(t, "head" if word else "head_right") for t, word in zip(tab.header, words, strict=True))
+    rows: list[tuple[Cell | Value, ...]] = [(Cell(tab.title or tab.name, "title"),), titles]
     for row in tab.rows:
         rows.append(
             (Cell(row[0], "label"), *(Cell(v, tab.look if isinstance(v, int | float) else "text") for v in row[1:]))
@@ -200,7 +202,7 @@ def _sheet(tab: Tab, author: str) -> Sheet:
         for column in range(1, len(tab.header)):
             letter = chr(ord("A") + column)
             if column not in tab.total:
-                cells.append(None)
+                cells.append(Cell(None, "total"))
                 continue
             added = sum(v for r in tab.rows if not isinstance(v := r[column], str))
             cells.append(Cell(Formula(f"SUM({letter}3:{letter}{last})", added), "total"))

@@ -89,7 +89,7 @@ def simulate(common: Common, *, governing: str, late: bool) -> Contract:
 def put_contract(drive: Drive, c: Contract, manager: str, counsel: str) -> None:
     """The contract as first signed (source contract)."""
     company, other, currency = drive.truth.legal_name, drive.truth.other_party, drive.truth.currency
-    mine, theirs = drive.name(manager), f"director of {other}"
+    mine, theirs = drive.name(manager), drive.counterpart
     drive.paper(
         "contract",
         "contracts/contract.docx",
@@ -119,7 +119,7 @@ def put_contract(drive: Drive, c: Contract, manager: str, counsel: str) -> None:
 def put_changes(drive: Drive, c: Contract, manager: str, counsel: str) -> None:
     """An amendment and a proposal with tracked changes (sources amendment, proposal)."""
     company, other = drive.truth.legal_name, drive.truth.other_party
-    mine, theirs = drive.name(manager), f"director of {other}"
+    mine, theirs = drive.name(manager), drive.counterpart
     both = c.signed["amendment"] == "both"
     drive.paper(
         "amendment",

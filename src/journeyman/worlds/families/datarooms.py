@@ -143,8 +143,8 @@ def put_later(drive: Drive, r: Room, partner: str, associate: str, seller: str) 
         ),
         paper=drive.other,
         signed=(
-            (f"director of {name}", f"for {name}", r.signed_on),
-            (f"director of {target}", f"for {target}", r.signed_on),
+            (drive.counterpart, f"for {name}", r.signed_on),
+            (drive.name(seller), f"for {target}", r.signed_on),
         ),
         status="SIGNED",
     )

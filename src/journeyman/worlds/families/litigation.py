@@ -166,7 +166,7 @@ def put_talks(drive: Drive, c: Claim, partner: str, associate: str) -> None:
         ),
         signed=(
             (drive.name(partner), f"for {company}", signed),
-            (f"director of {other}", f"for {other}", signed if c.signed else ""),
+            (drive.counterpart, f"for {other}", signed if c.signed else ""),
         ),
         status="" if c.signed else "NOT COUNTERSIGNED",
     )
@@ -285,7 +285,7 @@ def put_contract(drive: Drive, x: Loss, partner: str, counsel: str) -> None:
             "contractor is in default, that is the day a demand falls due, to the day of the schedule. The day of "
             "the breach does not matter.",
         ),
-        signed=((drive.name(partner), f"for {company}", dated), (f"director of {other}", f"for {other}", dated)),
+        signed=((drive.name(partner), f"for {company}", dated), (drive.counterpart, f"for {other}", dated)),
     )
     rows = tuple((f"Fee of {year}", fee) for year, fee in x.fees.items())
     drive.book(
