@@ -11,6 +11,7 @@ from journeyman.records.task import Requirement, Size
 from journeyman.worlds.cases.derivation import Value
 from journeyman.worlds.cases.kind import CaseType
 from journeyman.worlds.cases.model import Field
+from journeyman.worlds.cases.wording import KEPT
 from journeyman.worlds.criteria import check, criterion, field
 
 Where = Mapping[str, str]  # source id -> path
@@ -70,7 +71,7 @@ def criteria(kind: CaseType[Any], truth: Any, path: str, size: Size, where: Wher
         )
     if size == "standard":
         for remark in kind.remarks(truth):
-            decide = check("text_contains", path=path, any=list(remark.any))
+            decide = check("text_contains", path=path, any=list(remark.any), none=[KEPT])
             said = remark.says.format(**names)
             yield criterion(
                 remark.id, said, remark.weight, decide, remark.id, places(remark.sources, where, names), "words"

@@ -15,14 +15,13 @@ from journeyman.worlds.cases.kind import RUMOUR, CaseType
 from journeyman.worlds.cases.plans import Deliver, Look, acting, negatives, reference
 from journeyman.worlds.cases.rubric import attributes, criteria, requirements, shown
 from journeyman.worlds.cases.shelf import add_shelf
-from journeyman.worlds.cases.wording import WORDS, hint
+from journeyman.worlds.cases.wording import KEPT, WORDS, hint
 from journeyman.worlds.criteria import all_of, check, criterion
 from journeyman.worlds.documents.scripts import list_files, python, read_office
 from journeyman.worlds.scripts import plan, read
 
 STANDARD_BUDGET = Budget(max_turns=80, max_sampled_tokens=64_000, policy_seconds=1800.0, command_seconds=60.0)
 _OFFICE = {"docx", "xlsx", "pptx"}
-_KEPT = "Leave the source files as they are"  # said in every request, so no answer: the request handed back is none
 
 
 def realise(kind: CaseType[Any], truth: Any) -> WorldDraft:
@@ -90,7 +89,7 @@ def _instruction(kind: CaseType[Any], truth: Any, rng: random.Random, path: str)
         f"{first}\n\nOpen with a two-column table of item and value; it is read by a program, so use these labels word "
         f"for word:\n{labels}\n\n{kind.meaning.format(**names)} Figures are written in full, without a unit.\n\n"
         f"Below the table name the files you relied on, and address the result to {setting['person']}.{remarks} "
-        f"{_KEPT}{', the tools apart' if kind.programs(truth) else ''}."
+        f"{KEPT}{', the tools apart' if kind.programs(truth) else ''}."
     )
 
 
@@ -129,7 +128,7 @@ def _basis(kind: CaseType[Any], truth: Any, path: str, where: Mapping[str, str])
             "addressee",
             f"It is addressed to {person}",
             0.5,
-            check("text_contains", path=path, all=[person], none=[_KEPT]),
+            check("text_contains", path=path, all=[person], none=[KEPT]),
             "addressee",
             relied[:1],
             "form",

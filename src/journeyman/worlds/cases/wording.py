@@ -7,6 +7,7 @@ from journeyman.records.task import Split
 
 USES = ("board", "audit", "file", "meeting")
 HINTS = ("none", "dates", "authority")
+KEPT = "Leave the source files as they are"  # said in every standard request: the request handed back is no answer
 RUMOURS = ("mail", "call", "memo", "deck")
 
 
