@@ -30,6 +30,15 @@ def renderer(tmp_path_factory: pytest.TempPathFactory) -> TemplateRenderer:
     return TemplateRenderer(write_tiny_tokenizer(tmp_path_factory.mktemp("tokenizer")))
 
 
+@pytest.fixture(scope="session")
+def thinking(tmp_path_factory: pytest.TempPathFactory) -> TemplateRenderer:
+    """As `renderer`, of a family whose turns may begin with reasoning."""
+    directory = write_tiny_tokenizer(tmp_path_factory.mktemp("thinking"))
+    template = directory / "chat_template.jinja"
+    template.write_text("{# <think> #}" + template.read_text())
+    return TemplateRenderer(directory)
+
+
 @pytest.fixture
 def seeded() -> SeededEngine:
     return SeededEngine(vocabulary=400, tokens=24, chunk=8)
@@ -90,11 +99,15 @@ def opened(tmp_path: Path, renderer: TemplateRenderer) -> Opener:
 
     @asynccontextmanager
     async def run(
-        engine: Engine, context_tokens: int = 4096, resume: bool | None = None, **options: Any
+        engine: Engine,
+        context_tokens: int = 4096,
+        resume: bool | None = None,
+        speaks: TemplateRenderer | None = None,
+        **options: Any,
     ) -> AsyncIterator[Place]:
         spec = EpisodeSpec(job="job", policy="p", task="t", group="g", attempt=0)
         directory = tmp_path / "job" / "episodes" / spec.key
-        async with Gateway(engine, renderer, **options) as gateway:
+        async with Gateway(engine, speaks or renderer, **options) as gateway:
             slot = gateway.open(spec, directory, context_tokens, resume)
             url = f"{slot.url}/v1"
             async with openai.AsyncOpenAI(base_url=url, api_key=slot.key, max_retries=0) as client:

@@ -28,7 +28,7 @@ RUNS = ("", "a", "b")
 
 async def _until(path: Path) -> int:
     """The pid of the gateway that is up."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not path.exists():
             await asyncio.sleep(0.002)
     return int(path.read_text())

@@ -110,7 +110,7 @@ async def test_a_user_message_with_results_and_text_is_read_in_order(
         new = (await place.sealed()).turns[1].new_messages
     assert [(m["role"], m["content"], m.get("is_error", False)) for m in new] == [
         ("tool", "A", False),
-        ("tool", "no such file", True),
+        ("tool", "Error: no such file", True),
         ("user", "mind the time", False),
     ]
     assert [m.get("name") for m in new] == ["read", "read", None]

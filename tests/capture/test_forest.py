@@ -78,6 +78,16 @@ async def test_a_call_its_client_began_is_read_as_a_call(opened: Opener, rendere
     assert [(c.function.name, c.function.arguments) for c in message.tool_calls] == [("read", '{"a": "x"}')]
 
 
+async def test_a_call_that_its_client_wrote_into_the_beginning_is_not_the_policys(
+    opened: Opener, renderer: TemplateRenderer
+) -> None:
+    begun = 'So: <tool_call>\n{"name": "read", "arguments": {}}\n</tool_call>'
+    async with opened(SeededEngine(vocabulary=400, text=says(renderer, " ok"))) as place:
+        (choice,) = (await place.ask([_user("hello"), _assistant(begun)], tools=TOOLS)).choices
+    assert (choice.finish_reason, choice.message.tool_calls) == ("stop", None)
+    assert choice.message.content.strip() == "ok"
+
+
 # -- spelling
 
 
@@ -96,16 +106,19 @@ async def test_markers_that_move_along_with_the_history_do_not_split_it(opened: 
     assert (captured.turns, captured.segments, captured.trainable) == (4, 1, True)
 
 
-async def test_reasoning_that_a_client_writes_into_the_content_does_not_split_the_history(
-    opened: Opener, renderer: TemplateRenderer
+@pytest.mark.parametrize(("written", "the_same"), [("so", True), ("so not", False), ("", True)])
+async def test_reasoning_that_a_client_writes_into_the_content_is_the_recorded_one_or_a_change(
+    opened: Opener, thinking: TemplateRenderer, written: str, the_same: bool
 ) -> None:
-    async with opened(SeededEngine(vocabulary=400, text=says(renderer, "yes", "no"))) as place:
-        answer = (await place.ask([_user("hello")])).choices[0].message.content
-        await place.ask([_user("hello"), _assistant(f"<think>\nso\n</think>\n\n{answer}"), _user("more")])
-        assert (await place.slot.close()).segments == 1
+    said = says(thinking, "<think>\nso\n</think>\n\nyes", "no")
+    async with opened(SeededEngine(vocabulary=400, text=said), speaks=thinking) as place:
+        assert (await place.ask([_user("hello")])).choices[0].message.content == "yes"
+        await place.ask([_user("hello"), _assistant(f"<think>\n{written}\n</think>\n\nyes"), _user("more")])
+        captured = await place.slot.close()
+    assert (captured.segments, captured.trainable) == ((1, True) if the_same else (2, False))
 
 
-@pytest.mark.parametrize("edit", ["content", "argument", "role", "order", "dropped"])
+@pytest.mark.parametrize("edit", ["content", "argument", "role", "dropped"])
 async def test_a_real_change_inside_the_recorded_history_is_answered_and_trains_nothing(
     opened: Opener, renderer: TemplateRenderer, edit: str
 ) -> None:
@@ -122,8 +135,6 @@ async def test_a_real_change_inside_the_recorded_history_is_answered_and_trains_
             told[1]["tool_calls"][0]["function"]["arguments"] = '{"a": "y"}'
         elif edit == "role":
             told[0]["role"] = "system"
-        elif edit == "order":
-            told[1], told[2] = told[2], told[1]
         else:
             del told[2]
         await place.ask(told, tools=TOOLS)
@@ -132,6 +143,21 @@ async def test_a_real_change_inside_the_recorded_history_is_answered_and_trains_
     assert not any(s.trainable for s in episode.segments)
     assert "first differing token" in episode.segments[1].untrainable_reason
     assert verify_episode(place.directory) is None
+
+
+async def test_a_result_that_comes_before_its_call_is_refused_and_taints_nothing(
+    opened: Opener, renderer: TemplateRenderer
+) -> None:
+    calling = '<tool_call>\n{"name": "read", "arguments": {"a": "x"}}\n</tool_call>'
+    async with opened(SeededEngine(vocabulary=400, text=says(renderer, calling, "done"))) as place:
+        call = (await place.ask(tools=TOOLS)).choices[0].message.tool_calls[0]
+        place.messages.append({"role": "tool", "content": "x", "tool_call_id": call.id})
+        told = place.messages
+        with pytest.raises(openai.BadRequestError, match="which no call has"):
+            await place.ask([told[0], told[2], told[1]], tools=TOOLS)
+        await place.ask(tools=TOOLS)
+        captured = await place.slot.close()
+    assert (captured.turns, captured.segments, captured.trainable) == (2, 1, True)
 
 
 class Choosy(TemplateRenderer):
@@ -191,6 +217,24 @@ async def test_a_declared_rewind_of_any_depth_goes_on_from_that_turns_own_ids(
     branch = episode.segment_tokens(0, 1)
     assert branch.ids[:held].tolist() == trunk.ids[:held].tolist()
     assert branch.mask[:held].sum() == 0
+    assert all(s.trainable for s in episode.segments)
+    assert verify_episode(place.directory) is None
+
+
+@pytest.mark.parametrize("said", ["way {}", "the same"])
+async def test_every_branch_from_one_turn_goes_on_from_that_turns_own_ids(
+    opened: Opener, seeded: SeededEngine, said: str
+) -> None:
+    async with opened(seeded) as place:
+        stood = await _grown(place, 2)
+        for i in range(3):
+            await place.ask([*stood[0], _user(said.format(i))], headers=BRANCH)
+        episode = await place.sealed()
+    trunk, turn = episode.segment_tokens(0, 0), episode.segment_turns(0, 0)[0]
+    held = turn.prompt_tokens + turn.sampled.end - turn.sampled.start
+    for index in (1, 2, 3):
+        assert episode.segment_tokens(0, index).ids[:held].tolist() == trunk.ids[:held].tolist()
+    assert [(s.predecessor, bool(s.prefix_before)) for s in episode.segments[1:]] == [(0, True)] * 3
     assert all(s.trainable for s in episode.segments)
     assert verify_episode(place.directory) is None
 

@@ -1,7 +1,9 @@
 """Which histories stay one segment, which open another, and which are kept but never trained."""
 
+import shutil
 from typing import Any
 
+import openai
 import pytest
 
 from journeyman.capture.verify import verify_episode
@@ -183,4 +185,105 @@ async def test_versions_are_per_token_across_a_refresh_in_flight(opened: Opener)
     versions = episode.segment_tokens(0, 0).versions[-8:].tolist()
     assert set(versions) == {0, 7}
     assert versions == sorted(versions)
+    assert verify_episode(place.directory) is None
+
+
+# -- calls and their results
+
+TWO = "\n".join(
+    f'<tool_call>\n{{"name": "read", "arguments": {{"n": {value}}}}}\n</tool_call>' for value in ("1", "2.0")
+)
+
+
+def _result(call_id: str, text: str) -> dict[str, Any]:
+    return {"role": "tool", "content": text, "tool_call_id": call_id}
+
+
+@pytest.mark.parametrize("killed", [False, True])
+async def test_results_stand_in_the_order_of_their_calls_however_they_are_told(
+    opened: Opener, renderer: TemplateRenderer, killed: bool
+) -> None:
+    async with opened(SeededEngine(vocabulary=400, text=says(renderer, TWO, "done")), resume=False) as place:
+        one, two = (await place.ask(tools=TOOLS)).choices[0].message.tool_calls
+        place.messages += [_result(two.id, "second"), _result(one.id, "first")]
+        await place.ask(tools=TOOLS)
+        place.tell("more")
+        if killed:
+            left = shutil.copytree(place.directory, place.directory.with_name("left"))
+            place.slot = place.gateway.open(place.spec, left, 4096, resume=True)
+            place.client.api_key, place.directory = place.slot.key, left
+        await place.ask(tools=TOOLS)
+        episode = await place.sealed()
+    assert [m["content"] for m in episode.turns[1].new_messages] == ["first", "second"]
+    assert [s.trainable for s in episode.segments] == [True]
+    assert verify_episode(place.directory) is None
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+async def test_a_result_of_a_call_that_nobody_made_is_refused(
+    opened: Opener, renderer: TemplateRenderer, renamed: bool
+) -> None:
+    async with opened(SeededEngine(vocabulary=400, text=says(renderer, TWO, "done"))) as place:
+        calls = (await place.ask(tools=TOOLS)).choices[0].message.tool_calls
+        ids = ["toolu_a", "toolu_b"] if renamed else [call.id for call in calls]
+        for told, call_id in zip(place.messages[1]["tool_calls"], ids, strict=True):
+            told["id"] = call_id
+        with pytest.raises(openai.BadRequestError, match="no call has"):
+            await place.ask([*place.messages, _result("call_9", "x"), _result(ids[0], "y")], tools=TOOLS)
+        place.messages += [_result(ids[1], "b"), _result(ids[0], "a")]
+        await place.ask(tools=TOOLS)
+        episode = await place.sealed()
+    assert [(m["name"], m["content"]) for m in episode.turns[1].new_messages] == [("read", "a"), ("read", "b")]
+    assert [s.trainable for s in episode.segments] == [True]
+
+
+async def test_a_history_that_ends_in_a_call_is_refused(opened: Opener, renderer: TemplateRenderer) -> None:
+    async with opened(SeededEngine(vocabulary=400, text=says(renderer, TWO, "ok"))) as place:
+        await place.ask(tools=TOOLS)
+        with pytest.raises(openai.BadRequestError, match="has no result"):
+            await place.ask(place.messages, tools=TOOLS)
+        captured = await place.slot.close()
+    assert (captured.turns, captured.segments, captured.failure, captured.trainable) == (1, 1, None, True)
+
+
+@pytest.mark.parametrize(("told", "the_same"), [('{"n": 1.0}', True), ('{"n": true}', False), ('{"n": "1"}', False)])
+async def test_an_argument_that_only_python_takes_for_the_same_is_a_change(
+    opened: Opener, renderer: TemplateRenderer, told: str, the_same: bool
+) -> None:
+    async with opened(SeededEngine(vocabulary=400, text=says(renderer, TWO, "done"))) as place:
+        one, two = (await place.ask(tools=TOOLS)).choices[0].message.tool_calls
+        place.messages[1]["tool_calls"][0]["function"]["arguments"] = told
+        place.messages += [_result(one.id, "x"), _result(two.id, "y")]
+        await place.ask(tools=TOOLS)
+        captured = await place.slot.close()
+    assert captured.trainable is the_same
+
+
+async def test_a_tool_schema_that_only_python_takes_for_the_same_opens_a_segment(
+    opened: Opener, seeded: SeededEngine
+) -> None:
+    def offered(default: Any) -> list[Any]:
+        parameters = {"type": "object", "properties": {"n": {"default": default}}}
+        return [{"type": "function", "function": {"parameters": parameters, "name": "read"}}]
+
+    async with opened(seeded) as place:
+        for default in (0, 0, False, False):
+            await place.ask(tools=offered(default))
+            place.tell("more")
+        episode = await place.sealed()
+    assert [(s.opened_by, s.trainable) for s in episode.segments] == [("start", True), ("tools_changed", True)]
+
+
+async def test_a_call_that_names_an_older_reply_is_a_declared_branch(opened: Opener, seeded: SeededEngine) -> None:
+    async with opened(seeded) as place:
+        create = place.client.responses.create
+        first = await create(model="m", input="hello")
+        for text in ("one way", "another", "a third"):
+            await create(model="m", input=text, previous_response_id=first.id)
+        episode = await place.sealed()
+    assert [s.opened_by for s in episode.segments] == ["start", "branch", "branch"]
+    assert all(s.trainable for s in episode.segments)
+    held = episode.turns[0].prompt_tokens + episode.turns[0].sampled.end - episode.turns[0].sampled.start
+    trunk = episode.segment_tokens(0, 0).ids[:held].tolist()
+    assert [episode.segment_tokens(0, i).ids[:held].tolist() for i in (1, 2)] == [trunk, trunk]
     assert verify_episode(place.directory) is None

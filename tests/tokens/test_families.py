@@ -226,6 +226,29 @@ def test_arguments_are_read_with_the_tools_schema_and_their_text_is_kept(where: 
 
 
 @pytest.mark.parametrize(("where", "family"), CASES)
+@pytest.mark.parametrize("text", [" 12", "    x\n", "\n\ny", "\t", "", " ", "a\nb\n\n"])
+def test_the_white_space_of_an_argument_is_the_policys(where: str, family: str, text: str) -> None:
+    renderer = of(where, family)
+    call = {"id": "c", "name": "read", "arguments": {"file_path": text, "n": 3}, "raw": ""}
+    message: Message = {"role": "assistant", "content": "", "tool_calls": [call]}
+    (read,) = renderer.parse(renderer.assistant(message), TOOLS).message["tool_calls"]
+    assert read["arguments"] == {"file_path": text, "n": 3}
+    assert json.loads(read["raw"]) == read["arguments"]
+
+
+@pytest.mark.parametrize(("where", "family"), CASES)
+@pytest.mark.parametrize("value", ["[" * 3000, "[" * 3000 + "]" * 3000, "NaN", "1e999", '"\\ud83d"', "{", "\\"])
+def test_whatever_a_call_says_its_turn_can_be_read(where: str, family: str, value: str) -> None:
+    renderer = of(where, family)
+    call = {"id": "c", "name": "read", "arguments": {"file_path": "@@", "n": 3}, "raw": ""}
+    written = renderer.text(renderer.assistant({"role": "assistant", "content": "", "tool_calls": [call]}))
+    for said in (written.replace('"@@"', value).replace("@@", value), written.replace("3", value), written[:-9]):
+        read = renderer.parse(renderer.encoder.encode(said), TOOLS)
+        assert read.message["role"] == "assistant"
+        assert len(read.invalid) == sum(bool(c.get("invalid")) for c in read.message.get("tool_calls", ()))
+
+
+@pytest.mark.parametrize(("where", "family"), CASES)
 def test_special_tokens_in_what_is_said_stay_text(where: str, family: str) -> None:
     renderer = of(where, family)
     special = set(renderer.encoder.added.values())
@@ -267,6 +290,24 @@ def test_what_a_stream_shows_is_the_beginning_of_what_is_read(
         assert read["content"].startswith(prose)
     assert prose == read["content"] or family == "llama-3"
     assert thought == read.get("reasoning", "")
+
+
+@pytest.mark.parametrize(
+    ("where", "family"), [case for case in CASES if thinks(tuple(getattr(case, "values", case))[1])]
+)
+def test_a_call_within_reasoning_that_does_not_end_is_not_shown_as_reasoning(where: str, family: str) -> None:
+    renderer = of(where, family)
+    call = {"id": "c", "name": "read", "arguments": {"file_path": "a", "n": 3}, "raw": ""}
+    plain = renderer.text(renderer.assistant({"role": "assistant", "content": "", "tool_calls": [call]}))
+    plain = plain.replace("<think>", "").replace("</think>", "").lstrip()
+    for said in (f"<think>wait {plain}", f"<think>wait {plain[:-30]}", f"<think>wait {plain}</think>so"):
+        ids = renderer.encoder.encode(said)
+        read, stream, prose, thought = renderer.parse(ids, TOOLS).message, renderer.stream(), "", ""
+        for token in ids:
+            prose += stream.push([token])
+            thought += stream.reasoning()
+        assert read["content"].startswith(prose)
+        assert read.get("reasoning", "").startswith(thought)
 
 
 @pytest.mark.parametrize(("where", "family"), CASES)

@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from journeyman.capture.messages import remainder
+from journeyman.capture.messages import kept, remainder
 from journeyman.engines.base import Engine, EngineIdentity, SampleChunk, SampleRequest
 from journeyman.engines.routes import Routes
-from journeyman.errors import CaptureFailure, EngineFailure, boundary
+from journeyman.errors import CaptureFailure, EngineFailure, Failure, boundary
 from journeyman.tokens.base import Message, Renderer, Stream
 from journeyman.tokens.template import RenderError
+from journeyman.tokens.usable import legible
 
 Finish = Literal["stop", "length", "tool_calls", "aborted"]
 
@@ -126,18 +127,30 @@ class Draw:
     def _message(self, renderer: Renderer, tools: list[dict[str, Any]]) -> Message:
         """What was sampled as a message; a turn that its client began is read as a whole."""
         if self.begun is None:
-            return renderer.parse(self.ids, tools).message
-        return remainder(renderer.parse(self.prefill + self.ids, tools).message, self.begun)
+            return _read_back(renderer, self.ids, tools)
+        whole = _read_back(renderer, self.prefill + self.ids, tools)
+        return remainder(whole, self.begun, _read_back(renderer, self.prefill, tools))
 
     def _render(self, renderer: Renderer, message: Message) -> None:
         """An engine that answers in messages: its ids are the template's."""
         calls = [{"id": "", "raw": "", **call} for call in message.get("tool_calls") or ()]
-        whole: Message = {"role": "assistant", "content": message.get("content") or ""}
+        whole: Message = {"role": "assistant", "content": legible(message.get("content") or "")}
         if message.get("reasoning"):
-            whole["reasoning"] = message["reasoning"]
+            whole["reasoning"] = legible(message["reasoning"])
         try:
-            self.ids = array("i", renderer.assistant(whole | ({"tool_calls": calls} if calls else {})))
+            self.ids = array("i", renderer.assistant(kept(whole | ({"tool_calls": calls} if calls else {}))))
         except RenderError as error:
             raise CaptureFailure("render", str(error)) from error
         self.logprobs = array("f", [math.nan]) * len(self.ids)
         self.versions = array("i", [-1]) * len(self.ids)
+
+
+def _read_back(renderer: Renderer, ids: "array[int]", tools: list[dict[str, Any]]) -> Message:
+    """Sampled ids as a message that can be kept. What no reader makes sense of is a malformed call, whatever it was."""
+    try:
+        with boundary("capture"):
+            message = renderer.parse(ids, tools).message
+    except Failure as failure:
+        call = {"id": "call_0", "name": "", "arguments": {}, "raw": renderer.text(ids), "invalid": str(failure.cause)}
+        message = {"role": "assistant", "content": "", "tool_calls": [call]}
+    return kept(message)

@@ -10,9 +10,10 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, Literal
 
-from journeyman.capture.messages import PREFILL, joined, same
+from journeyman.capture.messages import PREFILL, alike, joined, same
 from journeyman.capture.told import NOTHING_TOLD, Told, spelling
 from journeyman.records.base import canonical_json, sha256_hex
 from journeyman.records.turn import AgentRun, Segment
@@ -26,6 +27,11 @@ Canonical = Callable[[Any], Message]
 def _tools_digest(marshalled: bytes) -> str:
     """Digest of tool schemas, remembered: an agent offers the same ones in every episode."""
     return sha256_hex(canonical_json(marshal.loads(marshalled)))
+
+
+def _answered(results: Sequence[Message]) -> list[tuple[str, str]]:
+    """(the call's id, what came of it) of tool results, in no order; of any other message, its text."""
+    return sorted((message.get("tool_call_id", ""), message["content"].strip()) for message in results)
 
 
 class Entry:
@@ -62,7 +68,8 @@ class Lineage:
         self.opened_by = opened_by
         self.tools = tools
         self._tools_to_come = False  # reopened: only their digest is on record
-        self.tools_digest = _tools_digest(marshal.dumps(tools, 2))
+        self._offered = marshal.dumps(tools, 2)  # as last spelled
+        self.tools_digest = _tools_digest(self._offered)
         self.ids: array[int] = array("i")
         self.entries: list[Entry] = []
         self.marks: list[Mark] = []
@@ -105,10 +112,12 @@ class Lineage:
                 entry, item = told.entries, told.items
                 break
         while entry < entries and item < len(items):
-            step = self._agrees(entry, items[item], canonical)
-            if not step:
+            if step := self._agrees(entry, items[item], canonical):
+                entry, item = entry + step, item + 1
+            elif block := self._answers(entry, entries, items[item:], canonical):
+                entry, item = entry + block, item + block
+            else:
                 break
-            entry, item = entry + step, item + 1
         return entry, item
 
     def _agrees(self, at: int, item: Any, canonical: Canonical) -> int:
@@ -123,16 +132,29 @@ class Lineage:
         after = self.entries[at + 1].message if at + 1 < len(self.entries) else None
         return 2 if after and entry.message.get(PREFILL) and same(joined(entry.message, after), told) else 0
 
+    def _answers(self, at: int, entries: int, items: Sequence[Any], canonical: Canonical) -> int:
+        """How many tool results from `at` on are those that these items tell in another order; 0 where they are not."""
+        recorded = [
+            entry.message for entry in takewhile(lambda e: e.message["role"] == "tool", self.entries[at:entries])
+        ]
+        told = [canonical(item) for item in items[: len(recorded)]] if len(recorded) > 1 else []
+        return len(recorded) if told and _answered(recorded) == _answered(told) else 0
+
     def mark_before(self, entries: int) -> Mark | None:
         """The last turn's end at or before that many entries; None where no turn had ended."""
         return next((mark for mark in reversed(self.marks) if mark.entries <= entries), None)
 
     def offers(self, tools: list[dict[str, Any]]) -> bool:
         """Whether these are its tools."""
+        spelled = marshal.dumps(tools, 2)
         if self._tools_to_come:
-            self._tools_to_come = _tools_digest(marshal.dumps(tools, 2)) != self.tools_digest
-            self.tools = [] if self._tools_to_come else tools
-        return not self._tools_to_come and tools == self.tools
+            self._tools_to_come = _tools_digest(spelled) != self.tools_digest
+            if not self._tools_to_come:
+                self.tools, self._offered = tools, spelled
+        if self._tools_to_come or (spelled != self._offered and not alike(tools, self.tools)):
+            return False
+        self._offered = spelled
+        return True
 
     def advance(self, messages: Sequence[Entry], ids: Sequence[int], told: Told, expert_rows: int = 0) -> None:
         """Append a finished turn: its new messages, the assistant's, and all its ids."""

@@ -7,9 +7,11 @@ import hashlib
 import json
 import zlib
 from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +22,15 @@ from journeyman.capture.segments import Placement
 from journeyman.engines.base import SampleRequest
 from journeyman.engines.routes import Routes
 from journeyman.errors import CaptureFailure, Failure
-from journeyman.records.base import Record
+from journeyman.records.base import Record, canonical_json
 from journeyman.records.turn import Span, Turn
+from journeyman.store.append import AppendFile
 from journeyman.store.atomic import read_lines, write_atomic
 from journeyman.store.experts import expert_row_bytes, experts_name
 from journeyman.store.token_log import TokenLog
 
 DELIVERED = "delivered.log"  # ids of turns that a client was sent; only while the episode is open
+FAILED = "failed.log"  # the same once the episode has failed, and why (!JSON); until the header says it
 
 
 @dataclass(frozen=True)
@@ -71,16 +75,18 @@ class Recorder:
         if not resume and (directory / "turns.jsonl").exists():
             raise CaptureFailure("already_recorded", f"{directory} holds turns of an earlier attempt")
         self._tokens = TokenLog(directory)
-        self._turns = (directory / "turns.jsonl").open("ab", buffering=0)
-        self._segments = (directory / "segments.jsonl").open("ab", buffering=0)
-        self._runs = (directory / "runs.jsonl").open("ab", buffering=0)
-        self._told = (directory / DELIVERED).open("ab", buffering=0) if resumable else None
-        self._experts: BinaryIO | None = None
-        self._expert_rows = 0
+        self._turns = AppendFile(directory / "turns.jsonl")
+        self._segments = AppendFile(directory / "segments.jsonl")
+        self._runs = AppendFile(directory / "runs.jsonl")
+        told = FAILED if (directory / FAILED).exists() else DELIVERED
+        self._told = AppendFile(directory / told) if resumable else None
+        self._experts: AppendFile | None = None
+        self._expert_rows = self._row_bytes = 0
         self._counts: dict[str, _Counts] = {}
         self._amended: set[str] = set()
         self._segment_lines = (directory / "segments.jsonl").read_bytes()
         self.closed = False
+        self.broken: CaptureFailure | None = None  # the disk failed it: nothing is recorded any more
 
     def commit(
         self,
@@ -93,13 +99,57 @@ class Recorder:
         orphan: bool,
         body_crc32: int = 0,
     ) -> Turn:
-        """Write one turn. Raises CaptureFailure where the prompt is not an append, or the log is closed."""
+        """Write one turn, all of it or nothing.
+
+        Raises CaptureFailure where the prompt is not an append, the log is closed, or the disk does not take it.
+        """
         if self.closed:
             raise CaptureFailure("slot_closed", f"turn {sample.turn_id} ended after its episode was closed")
+        if self.broken is not None:
+            raise self.broken
         self._assert_append(placement)
         if sampled.routes is not None and sampled.routes.start != placement.lineage.end.expert_rows:
             text = f"rows from position {sampled.routes.start}, {placement.lineage.end.expert_rows} are recorded"
             raise CaptureFailure("experts", text)
+        with self._whole(run):
+            turn = self._write_turn(run, placement, sampled, sample, model, orphan, body_crc32)
+        if turn.experts:
+            self._expert_rows = turn.experts.end
+        run.next_turn += 1
+        self.count(turn)
+        return turn
+
+    @contextmanager
+    def _whole(self, run: Run) -> Iterator[None]:
+        """What is written meanwhile stays, or none of it does. Raises CaptureFailure("disk") where there is no room."""
+        files = [(file, file.size) for file in (self._turns, self._segments, self._runs)]
+        length, lines, written, done = self._tokens.length, self._segment_lines, run.written, False
+        try:
+            yield
+            done = True
+        except OSError as error:
+            self.broken = _unwritten(error)
+            raise self.broken from None
+        finally:
+            if not done:
+                self._segment_lines, run.written = lines, written
+                for file, size in files:
+                    file.cut(size)
+                self._tokens.cut(length)
+                if self._experts is not None:
+                    self._experts.cut(self._expert_rows * self._row_bytes)
+
+    def _write_turn(
+        self,
+        run: Run,
+        placement: Placement,
+        sampled: Sampled,
+        sample: SampleRequest,
+        model: str,
+        orphan: bool,
+        body_crc32: int,
+    ) -> Turn:
+        """Ids, the segment that it opens, and the turn itself last."""
         lineage = placement.lineage
         (context, drawn, closing), checksums = self._append(placement.context, sampled)
         if placement.opens and not orphan:
@@ -133,8 +183,6 @@ class Recorder:
             crc32=checksums,
         )
         _write(self._turns, turn)
-        run.next_turn += 1
-        self.count(turn)
         return turn
 
     def count(self, turn: Turn) -> None:
@@ -152,7 +200,19 @@ class Recorder:
     def delivered(self, turn_id: str) -> None:
         """A client was sent all of the turn: its reply is not in doubt if this process dies now."""
         if self._told is not None and not self.closed:
-            self._told.write(turn_id.encode() + b"\n")
+            try:
+                self._told.write(turn_id.encode() + b"\n")
+            except OSError as error:
+                self.broken = self.broken or _unwritten(error)
+
+    def failed(self, failure: Failure) -> None:
+        """The episode has failed: so says its log, should another gateway go on with it."""
+        if self._told is None or self.closed:
+            return
+        said = {"layer": failure.layer, "cause": failure.cause, "detail": failure.detail}
+        with suppress(OSError):  # a full disk has no room for the words; it has for another name
+            (self._directory / DELIVERED).replace(self._directory / FAILED)
+            self._told.write(b"!" + canonical_json(said) + b"\n")
 
     def _assert_append(self, placement: Placement) -> None:
         """Law 3 on the real arrays: the recorded prefix, then the new ids, and nothing else, is the prompt."""
@@ -186,11 +246,10 @@ class Recorder:
         if self._experts is None:
             shape = routes.shape
             path = self._directory / experts_name(shape.layers, shape.top_k, shape.experts)
-            self._experts = path.open("ab", buffering=0)
-            self._expert_rows = self._experts.tell() // expert_row_bytes(path)
+            self._experts, self._row_bytes = AppendFile(path), expert_row_bytes(path)
+            self._expert_rows = self._experts.size // self._row_bytes
         self._experts.write(routes.data)
-        self._expert_rows += routes.rows
-        return Span(start=self._expert_rows - routes.rows, end=self._expert_rows)
+        return Span(start=self._expert_rows, end=self._expert_rows + routes.rows)
 
     def _open_segment(self, run: Run, lineage: Lineage) -> None:
         if not run.written:
@@ -212,7 +271,7 @@ class Recorder:
             if file is not None:
                 file.close()
         if self._told is not None:
-            (self._directory / DELIVERED).unlink()  # what it said is in the turns from here on
+            (self._directory / DELIVERED).unlink(missing_ok=True)  # what it said is in the turns from here on
         records = [lineage.record(run.untrainable) for run in runs for lineage in run.lineages]
         lines = b"".join(record.canonical() + b"\n" for record in records)
         if lines != self._segment_lines:  # a run turned out untrainable, or an untold turn had opened one
@@ -256,6 +315,10 @@ def _padded(before: int, middle: "array[Any]", after: int, fill: float, dtype: s
     return column
 
 
-def _write(file: Any, record: Record) -> None:
+def _unwritten(error: OSError) -> CaptureFailure:
+    return CaptureFailure("disk", f"a turn could not be recorded: {error.strerror}")
+
+
+def _write(file: AppendFile, record: Record) -> None:
     """One line in one write call."""
     file.write(record.model_dump_json().encode() + b"\n")

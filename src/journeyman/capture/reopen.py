@@ -3,14 +3,15 @@
 A turn is written tokens first, so whatever follows the last whole turn belonged to a call in flight and goes.
 """
 
+import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from journeyman.capture.lineage import Entry, Lineage, Run
-from journeyman.capture.recorder import DELIVERED
+from journeyman.capture.recorder import DELIVERED, FAILED
 from journeyman.capture.told import NOTHING_TOLD
-from journeyman.errors import CaptureFailure
+from journeyman.errors import BY_LAYER, CaptureFailure, Failure
 from journeyman.records.turn import AgentRun, Segment, Turn
 from journeyman.store.atomic import read_lines, write_atomic
 from journeyman.store.experts import expert_row_bytes, experts_file
@@ -29,6 +30,7 @@ class Reopened:
     orphans: set[str] = field(default_factory=set)
     last: dict[str, Lineage] = field(default_factory=dict)  # by the turn that ends it
     ends: dict[str, tuple[Lineage, int]] = field(default_factory=dict)  # turn -> its lineage, entries up to its end
+    failure: Failure | None = None  # that the earlier gateway met
 
 
 def reopen(directory: Path) -> Reopened:
@@ -42,8 +44,8 @@ def reopen(directory: Path) -> Reopened:
         if (directory / name).exists():
             os.truncate(directory / name, end.end * 4 if end else 0)
     _cut_experts(directory, turns)
-    found = Reopened(turns=turns)
-    found.delivered = {line.decode() for line in read_lines(directory / DELIVERED)}
+    found = Reopened(turns=turns, failure=_failure(directory))
+    found.delivered = _delivered(directory, turns)
     if not turns:
         return found
     segments = {(s.run, s.index): s for s in map(Segment.parse, _lines(directory / "segments.jsonl"))}
@@ -56,6 +58,25 @@ def reopen(directory: Path) -> Reopened:
         _settle(found, run)
     found.runs = list(runs.values())
     return found
+
+
+def _delivered(directory: Path, turns: list[Turn]) -> set[str]:
+    """Turns that a client was sent; all that are no orphans, where the episode had been closed in order."""
+    logs = [path for name in (DELIVERED, FAILED) if (path := directory / name).exists()]
+    if not logs:
+        return {turn.turn_id for turn in turns if not turn.orphan}
+    return {line.decode() for path in logs for line in _lines(path)}
+
+
+def _failure(directory: Path) -> Failure | None:
+    """The first failure on record; where there was no room for its words, that there was one."""
+    if not (directory / FAILED).exists():
+        return None
+    for line in _lines(directory / FAILED):
+        if line.startswith(b"!"):
+            said = json.loads(line[1:])
+            return BY_LAYER[said["layer"]](said["cause"], said["detail"])
+    return CaptureFailure("disk", "an earlier gateway had no room to say what failed")
 
 
 def _cut_experts(directory: Path, turns: list[Turn]) -> None:

@@ -7,10 +7,12 @@ is the whole run (K-05, K-06).
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from journeyman.capture.dialects.base import Refusal
-from journeyman.capture.lineage import Canonical, Entry, Lineage, Opening, Run
+from journeyman.capture.lineage import Canonical, Entry, Lineage, Mark, Opening, Run
 from journeyman.capture.messages import PREFILL, describe
 from journeyman.capture.openings import opening
 from journeyman.capture.told import Told, rolling, spelling
@@ -45,6 +47,7 @@ class History:
     declared: Declared = NOTHING_DECLARED
     recognise: Recognise = recognise_nothing
     forced: str | None = None  # the tool that the turn must call; "": any; None: it need not
+    named: bool = False  # the client names the turn that it goes on from
 
 
 @dataclass(frozen=True)
@@ -104,8 +107,8 @@ class _Placing:
             declared = history.recognise([entry.message for entry in found.lineage.entries], told)
             if declared.event in ("summary", "pruning"):
                 return self._rewrite(declared)
-        branch = self._branch(found)
-        if declared.event != "branch":
+        branch = self._branch(found.lineage)
+        if declared.event != "branch" and not (history.named and branch.lineage.prefix_before):
             reason = self._divergence(found, branch)
             branch.lineage.untrainable = reason
             run.untrainable = run.untrainable or reason
@@ -154,8 +157,11 @@ class _Placing:
 
     def _placement(self, lineage: Lineage, known: Sequence[Entry], skip: int, held: "array[int] | None") -> Placement:
         """Render the items after the first `skip`. `known`: entries before them; `held`: their ids, None: none yet."""
-        new = self._entries(self.history.items[skip:], known)
+        new = self._entries(skip, known)
         begun = new[-1].message if new and new[-1].message["role"] == "assistant" else None
+        if begun is not None and begun.get("tool_calls"):
+            text = f"messages: call {begun['tool_calls'][-1]['id']!r} has no result: send it, or leave the call out"
+            raise Refusal(400, "unanswered_call", text, "messages")
         messages = [entry.message for entry in (new[:-1] if begun else new)]
         if held is None:
             ids = self.renderer.start([*(entry.message for entry in known), *messages], lineage.tools)
@@ -175,15 +181,45 @@ class _Placing:
         prompt = context if held is None else held + context
         return Placement(lineage, new, prompt, context, opens=False, told=told, prefill=prefill)
 
-    def _entries(self, items: Sequence[Any], known: Sequence[Entry]) -> list[Entry]:
-        """New history entries; tool results learn the tool they answer, and the model's own id of the call."""
-        entries = [Entry(self.history.canonical(item), spelling(item)) for item in items]
-        if any(e.message["role"] == "tool" for e in entries):
-            calls = {c["id"]: c for e in [*known[-1:], *entries] for c in e.message.get("tool_calls") or ()}
-            for entry in entries:
-                call = calls.get(entry.message.get("tool_call_id", ""), {})
-                entry.message.update({key: call[key] for key in ("name", "native") if call.get(key)})
-        return entries
+    def _entries(self, skip: int, known: Sequence[Entry]) -> list[Entry]:
+        """New history entries, for the items after the first `skip`."""
+        entries = [Entry(self.history.canonical(item), spelling(item)) for item in self.history.items[skip:]]
+        return self._answers(entries, known, skip) if any(e.message["role"] == "tool" for e in entries) else entries
+
+    def _answers(self, entries: list[Entry], known: Sequence[Entry], skip: int) -> list[Entry]:
+        """Tool results in the order of the calls they answer, with the call's tool and the model's own id of it."""
+        calls: dict[str, tuple[int, dict[str, Any]]] = {}
+        made, block = count(), list[tuple[int, Entry]]()
+        ordered: list[Entry] = []
+        for entry in (*known[-1:], *entries):
+            message = entry.message
+            if message["role"] == "tool" and entry not in known[-1:]:
+                which = message.get("tool_call_id", "")
+                at, call = calls.get(which) or self._call(which, known, skip)
+                message.update({key: call[key] for key in ("name", "native") if call.get(key)})
+                block.append((at, entry))
+                continue
+            calls.update({call["id"]: (next(made), call) for call in message.get("tool_calls") or ()})
+            ordered += [*(entry for _, entry in sorted(block, key=itemgetter(0))), entry]
+            block.clear()
+        ordered += [entry for _, entry in sorted(block, key=itemgetter(0))]
+        return ordered[len(known[-1:]) :]
+
+    def _call(self, which: str, known: Sequence[Entry], skip: int) -> tuple[int, dict[str, Any]]:
+        """(its place among its turn's calls, the call) by the id that the client gave it in what was recorded already.
+
+        Raises Refusal where no call has the id.
+        """
+        if not which:
+            return 0, {}
+        ours = next((calls for e in reversed(known) if (calls := e.message.get("tool_calls"))), ())
+        for item in reversed(self.history.items[:skip]):
+            told = self.history.canonical(item).get("tool_calls") or ()
+            for at, call in enumerate(told):
+                if call["id"] == which:
+                    return at, ours[at] if len(ours) == len(told) else call
+            ours = ours if not told else ()  # those of an earlier turn are as told
+        raise Refusal(400, "unknown_call", f"messages: a tool result answers {which!r}, which no call has", "messages")
 
     def _append(self, found: _Found) -> Placement:
         """Onto the recorded ids. Where the template refuses, the whole history may yet be shown; it trains nothing."""
@@ -217,13 +253,12 @@ class _Placing:
             made.lineage.summary_by = declared.summary_by or _author(found.lineage, made.new)
         return made
 
-    def _branch(self, parent: _Found) -> Placement:
+    def _branch(self, closest: Lineage) -> Placement:
         """A segment that continues from an older turn's end, on that turn's own ids where tools and turn allow it."""
-        before = parent.lineage
-        most = parent.entries - (parent.items == len(self.history.items))  # something has to be answered
-        mark = before.mark_before(most)
-        if mark is None or not before.offers(self.history.tools):
-            return self._open("branch", before)
+        fork = self._fork()
+        if fork is None:
+            return self._open("branch", closest)
+        before, mark = fork
         lineage = Lineage(self.run.record.run, self.run.next_segment, "branch", before.tools)
         lineage.predecessor, lineage.prefix_before = before.index, str(mark.sha256.hexdigest())
         inherited = [Entry(e.message, e.spelled) for e in before.entries[: mark.entries]]
@@ -231,6 +266,19 @@ class _Placing:
         made = self._placement(lineage, inherited, skip, before.ids[: mark.ids])
         self.run.register(lineage)
         return _opening(made, inherited)
+
+    def _fork(self) -> tuple[Lineage, Mark] | None:
+        """The latest turn's end within what is told now, of all lineages with these tools; None where there is none.
+
+        A branch has no mark of the turns that it took over: these are its predecessor's.
+        """
+        forks = []
+        for lineage in reversed(self.run.lineages):
+            found = self._agreement(lineage)
+            most = found.entries - (found.items == len(self.history.items))  # something has to be answered
+            if (mark := lineage.mark_before(most)) is not None and lineage.offers(self.history.tools):
+                forks.append((lineage, mark))
+        return max(forks, key=lambda fork: fork[1].entries, default=None)
 
     def _divergence(self, found: _Found, branch: Placement) -> str:
         """Why an undeclared change is one: the first differing message and token."""

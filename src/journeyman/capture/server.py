@@ -21,11 +21,13 @@ from journeyman.capture.admin import Admin
 from journeyman.capture.call import Call
 from journeyman.capture.clients import client_of
 from journeyman.capture.dialects.base import Dialect, Events, Refusal
+from journeyman.capture.dialects.body import json_body
 from journeyman.capture.dialects.chat import ChatDialect
 from journeyman.capture.dialects.continuing import continued
 from journeyman.capture.dialects.messages import MessagesDialect
 from journeyman.capture.dialects.parameters import check_engine
 from journeyman.capture.dialects.responses import ResponsesDialect
+from journeyman.capture.reading import reading
 from journeyman.capture.recorder import Recorder
 from journeyman.capture.reopen import reopen
 from journeyman.capture.segments import Declared
@@ -209,13 +211,11 @@ class Gateway:
         return handle
 
     async def _serve(self, dialect: Dialect, slot: Slot, request: web.Request) -> web.StreamResponse:
-        try:
+        with reading():
             ask, body = await _read(request)
-        except (ConnectionResetError, web.RequestPayloadError):
-            raise asyncio.CancelledError from None  # the client went away in mid-sentence: nobody is there to answer
-        asked, canonical = continued(dialect.parse(body, slot.spec.sampling), slot.history, dialect.canonical)
-        check_engine(asked, self.engine.identity)
-        call = await slot.begin(asked, ask, canonical)
+            asked, canonical = continued(dialect.parse(body, slot.spec.sampling), slot.history, dialect.canonical)
+            check_engine(asked, self.engine.identity, slot.spec.sampling)
+            call = await slot.begin(asked, ask, canonical)
         call.clients += 1
         try:
             if asked.stream:
@@ -236,9 +236,11 @@ class Gateway:
         self, fields: Mapping[str, str], dialect: Dialect, slot: Slot, request: web.Request
     ) -> web.StreamResponse:
         """How long a prompt would be; nothing is sampled or recorded."""
-        ask, body = await _read(request)
-        asked, canonical = continued(dialect.parse(body, slot.spec.sampling), slot.history, dialect.canonical)
-        return _json_response({**fields, "input_tokens": slot.count(asked, ask, canonical)})
+        with reading():
+            ask, body = await _read(request)
+            asked, canonical = continued(dialect.parse(body, slot.spec.sampling), slot.history, dialect.canonical)
+            tokens = slot.count(asked, ask, canonical)
+        return _json_response({**fields, "input_tokens": tokens})
 
     async def _stream(self, events: Events, call: Call, request: web.Request) -> web.StreamResponse:
         """Server-sent events, as the engine samples; an error after the start ends the stream in-band."""
@@ -279,6 +281,7 @@ async def _read(request: web.Request) -> tuple[Ask, Any]:
             raise Refusal(
                 400, "invalid_header", f"X-Journeyman-{name}={value[:80]!r} is not a name", f"X-Journeyman-{name}"
             )
+    turn = names["Turn"] or _idempotency(headers)
     event, author = headers.get("X-Journeyman-Event", ""), headers.get("X-Journeyman-Summary-By", "")
     for name, value, allowed in (("Event", event, _EVENTS), ("Summary-By", author, _AUTHORS)):
         if value not in allowed:
@@ -288,16 +291,15 @@ async def _read(request: web.Request) -> tuple[Ask, Any]:
         raw = await request.read()
     except web.HTTPRequestEntityTooLarge as error:
         raise Refusal(413, "body_too_large", f"the body is larger than this gateway reads: {error.text}") from None
-    try:
-        body = json.loads(raw)
-    except ValueError as error:
-        raise Refusal(400, "invalid_json", f"the body is not JSON: {error}") from None
+    except (ConnectionResetError, web.RequestPayloadError):
+        raise asyncio.CancelledError from None  # the client went away in mid-sentence: nobody is there to answer
+    body = json_body(raw)
     declared = Declared(event, author or None)  # type: ignore[arg-type]
     client = client_of(headers)
     own = names["Run"], names["Parent"]
     run, parent = client.loop(headers) if client is not None and not own[0] else own
     return Ask(
-        turn_id=names["Turn"],
+        turn_id=turn,
         run=run,
         parent=parent,
         handoff=names["Handoff"] or None,
@@ -306,6 +308,14 @@ async def _read(request: web.Request) -> tuple[Ask, Any]:
         fingerprint=zlib.crc32(raw),
         client=client,
     ), body
+
+
+def _idempotency(headers: Mapping[str, str]) -> str:
+    """The turn that the usual header names; "" where it does not. Raises Refusal."""
+    key = headers.get("Idempotency-Key", "").strip('"')
+    if key and not _NAME.fullmatch(key):
+        raise Refusal(400, "invalid_header", f"Idempotency-Key={key[:80]!r} is not a name", "Idempotency-Key")
+    return key
 
 
 def _json_response(body: dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> web.Response:

@@ -28,12 +28,12 @@ from journeyman.capture.segments import (
     place,
     recognise_nothing,
 )
+from journeyman.capture.turn_ids import TurnIds
 from journeyman.engines.base import Engine, SampleRequest
 from journeyman.errors import CaptureFailure, EngineFailure, Failure, boundary
 from journeyman.records.episode import EpisodeSpec
 from journeyman.records.turn import AgentRun, Turn
 from journeyman.tokens.base import Message, Renderer
-from journeyman.tokens.template import RenderError
 
 
 @dataclass(frozen=True)
@@ -88,28 +88,30 @@ class Slot:
         self._on_close = on_close
         self._closing = False
         self._runs: dict[str, Run] = {}
-        self._named: dict[str, Call] = {}  # by the turn id a client gave
+        self._named: dict[tuple[str, str], Call] = {}  # by run and the turn id a client gave
         self._recent: dict[str, Call] = {}  # by run: the last call without one
         self._ends: dict[str, tuple[Lineage, int]] = {}  # turn -> its lineage and the entries up to its end
         self._live: set[Call] = set()
-        self._unnamed = 0
+        self._ids = TurnIds()
 
     def restore(self, found: Reopened) -> None:
         """Go on where an earlier gateway was killed: its turns are replayed to whoever asks for them again."""
         self._runs = {run.record.name: run for run in found.runs}
         names = {run.record.run: run.record.name for run in found.runs}
+        self.failure = found.failure
         for turn in found.turns:
             self._recorder.count(turn)
+            name = self._ids.found(turn)
             if turn.turn_id in found.orphans:
                 self._recorder.orphan(turn.turn_id)
             if turn.orphan:
                 continue
-            call = Call(turn.turn_id, names[turn.run], turn.turn_id[0] != "~", turn.body_crc32, self._recorder)
+            call = Call(turn.turn_id, names[turn.run], bool(name), turn.body_crc32, self._recorder)
             call.replay(self._reply(turn), turn.turn_id in found.delivered)
             if call.explicit:
-                self._named[turn.turn_id] = call
+                self._named[call.run, name] = call
             else:
-                self._recent[call.run], self._unnamed = call, int(turn.turn_id[1:])
+                self._recent[call.run] = call
             if turn.turn_id in found.ends:
                 self._ends[turn.turn_id] = found.ends[turn.turn_id]
             if (lineage := found.last.get(turn.turn_id)) is not None:
@@ -121,7 +123,7 @@ class Slot:
         """The call that answers this request. Raises Refusal, or the Failure of the layer that could not."""
         ask = self._aside(request, ask, canonical)
         await self._let_go(ask)
-        known = self._named.get(ask.turn_id) if ask.turn_id else self._retried(ask)
+        known = self._named.get((ask.run, ask.turn_id)) if ask.turn_id else self._retried(ask)
         if known is not None and known.fingerprint != ask.fingerprint:
             text = f"turn {ask.turn_id!r} was asked with another body"
             raise Refusal(409, "turn_id_reused", text, "X-Journeyman-Turn")
@@ -129,14 +131,16 @@ class Slot:
             return known
         if self._closing:
             raise Refusal(403, "episode_closed", "this episode is closed: no further call is served")
+        if self._recorder.broken is not None:
+            raise self._recorder.broken
         run = self._run(request, ask, canonical)
         placement = self._place(run, request, ask, canonical)
-        self._unnamed += not ask.turn_id
-        call = Call(ask.turn_id or f"~{self._unnamed}", ask.run, bool(ask.turn_id), ask.fingerprint, self._recorder)
+        turn_id = self._ids.give(ask.turn_id, run.record.run)
+        call = Call(turn_id, ask.run, bool(ask.turn_id), ask.fingerprint, self._recorder)
         call.prompt_tokens = len(placement.prompt)
         call.cached_tokens = len(placement.prompt) - len(placement.context)
         if ask.turn_id:
-            self._named[ask.turn_id] = call
+            self._named[ask.run, ask.turn_id] = call
         else:
             self._recent[ask.run] = call
         self._live.add(call)
@@ -154,10 +158,10 @@ class Slot:
 
     async def _let_go(self, ask: Ask) -> None:
         """Calls of this run that nobody waits for any more: the client has moved on, unless it asks for one by name."""
-        for call in [c for c in self._live if c.run == ask.run and not c.clients]:
-            if not ask.turn_id or call.turn_id != ask.turn_id:
-                call.cancel()
-                await call.settled()
+        asked = self._named.get((ask.run, ask.turn_id))
+        for call in [c for c in self._live if c.run == ask.run and not c.clients and c is not asked]:
+            call.cancel()
+            await call.settled()
 
     def _retried(self, ask: Ask) -> Call | None:
         recent = self._recent.get(ask.run) if ask.retry else None
@@ -203,14 +207,7 @@ class Slot:
         return parent.last_turn, None
 
     def _place(self, run: Run, request: CallRequest, ask: Ask, canonical: Canonical) -> Placement:
-        try:
-            with boundary("capture"):
-                history = _history(request, ask, canonical)
-                placement = place(run, history, self._terms.renderer)
-        except RenderError as error:
-            raise self.note(CaptureFailure("render", str(error))) from error
-        except Failure as failure:
-            raise self.note(failure) from None
+        placement = place(run, _history(request, ask, canonical), self._terms.renderer)
         if len(placement.prompt) >= self._terms.context_tokens:
             if placement.opens:
                 run.discard(placement.lineage)
@@ -334,17 +331,15 @@ class Slot:
         return [message for message in messages if not message.get(INSTRUCTIONS)]
 
     def count(self, request: CallRequest, ask: Ask, canonical: Canonical) -> int:
-        """How many tokens this call's prompt would have. Raises Refusal, CaptureFailure("render")."""
-        history = _history(request, ask, canonical)
-        try:
-            with boundary("capture"):
-                return measure(self._runs.get(ask.run) or Run(AgentRun(run=0)), history, self._terms.renderer)
-        except RenderError as error:
-            raise CaptureFailure("render", str(error)) from error
+        """How many tokens this call's prompt would have. Raises Refusal, RenderError."""
+        run = self._runs.get(ask.run) or Run(AgentRun(run=0))
+        return measure(run, _history(request, ask, canonical), self._terms.renderer)
 
     def note(self, failure: Failure) -> Failure:
-        """Remember the first failure of ours; returns the one given."""
-        self.failure = self.failure or failure
+        """Remember the first failure of ours, also for a gateway that goes on after this one; returns the one given."""
+        if self.failure is None:
+            self.failure = failure
+            self._recorder.failed(failure)
         return failure
 
     # -- the end
@@ -362,6 +357,8 @@ class Slot:
         for lineage in lineages:
             if lineage.unconfirmed is not None and not lineage.unconfirmed.delivered:
                 lineage.unconfirmed.orphan()
+        if self._recorder.broken is not None:
+            self.note(self._recorder.broken)
         with boundary("capture"):
             self.captured = self._recorder.close(list(self._runs.values()), self.failure)
         for lineage in lineages:
@@ -372,7 +369,8 @@ class Slot:
 
 def _history(request: CallRequest, ask: Ask, canonical: Canonical) -> History:
     recognise = ask.client.recognise if ask.client is not None else recognise_nothing
-    return History(request.items, request.tools, canonical, ask.declared, recognise, request.forced)
+    named = bool(request.previous)
+    return History(request.items, request.tools, canonical, ask.declared, recognise, request.forced, named)
 
 
 def _begun(placement: Placement) -> Message | None:

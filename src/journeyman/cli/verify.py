@@ -31,6 +31,5 @@ def verify(path: Path) -> None:
         console.print(f"... and {len(checked.faults) - 20} more")
     if checked.faults:
         raise SystemExit(1)
-    next_step(
-        f"journeyman explain {path}" if (path / "episodes").is_dir() else "journeyman run recipes/quickstart.toml"
-    )
+    if (job := next((p for p in (path, *path.parents) if (p / "episodes").is_dir()), None)) is not None:
+        next_step(f"journeyman explain {job}")

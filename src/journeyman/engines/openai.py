@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from journeyman.engines.base import EngineIdentity, SampleChunk, SampleRequest
+from journeyman.engines.base import EngineIdentity, SampleChunk, SampleRequest, SamplingLimits
 from journeyman.engines.connection import Connections, refused
 from journeyman.engines.served import api_headers
 from journeyman.errors import EngineFailure, UserError
@@ -47,6 +47,7 @@ class OpenAIEngine:
             token_exact=False,
             needs_messages=True,
             grammar=True,
+            sampling=SamplingLimits(top_k=0, cause="top_k", remedy="Chat Completions has no top_k"),
             context_tokens=self.options.context_tokens,
         )
 
@@ -87,8 +88,7 @@ class OpenAIEngine:
 
     def _body(self, request: SampleRequest) -> dict[str, Any]:
         sampling = request.sampling
-        if sampling.top_k > 0:
-            raise EngineFailure("top_k", f"Chat Completions has no top_k ({sampling.top_k}): leave it at -1")
+        self.identity.sampling.check(sampling)
         body: dict[str, Any] = {
             "model": self.identity.model,
             "messages": [_wire(message, self.options.reasoning_field) for message in request.messages],

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 from typing import Any, Self
 
-from journeyman.engines.base import Engine, EngineIdentity, SampleChunk, SampleRequest
+from journeyman.engines.base import Engine, EngineIdentity, SampleChunk, SampleRequest, strictest
 from journeyman.errors import EngineFailure, UserError
 
 _REST_SECONDS = 30.0  # for which a server that did not answer is passed over
@@ -41,7 +41,9 @@ class Replicas:
                 raise UserError(f"the servers are not of one model: {told}")
             self._stack = stack.pop_all()
         windows = [e.identity.context_tokens for e in self.engines if e.identity.context_tokens]
-        self.identity = self.engines[0].identity.model_copy(update={"context_tokens": min(windows, default=0)})
+        limits = [engine.identity.sampling for engine in self.engines]
+        update = {"context_tokens": min(windows, default=0), "sampling": strictest(limits)}
+        self.identity = self.engines[0].identity.model_copy(update=update)
         return self
 
     async def __aexit__(self, *_: object) -> None:

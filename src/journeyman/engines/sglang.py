@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from journeyman.engines.base import SampleChunk, SampleRequest
+from journeyman.engines.base import SampleChunk, SampleRequest, SamplingLimits
 from journeyman.engines.routes import Routes, decode_int32, routes_from
 from journeyman.engines.served import Adapter, ServedEngine, ServedOptions, finite, is_adapter
 from journeyman.errors import EngineFailure
+
+_REMEDY = "options.logprobs='as_served' does without (evaluation)"
 
 
 class SGLangEngine(ServedEngine):
@@ -26,15 +28,19 @@ class SGLangEngine(ServedEngine):
         self._named = bool(model)
         self._open: Counter[str] = Counter()  # calls in flight by adapter name
         self._retired: set[str] = set()
-        self._mask_tokens = 0  # the server's bound on top_k with exact log-probs
 
     async def _introduce(self) -> None:
         info = await self.server.call("GET", "/model_info") or {}
         server = await self.server.call("GET", "/server_info") or {}
         name = info.get("served_model_name") or info.get("model_path") or "sglang"
         context = server.get("context_length") or server.get("max_req_input_len") or 0
-        self._mask_tokens = int(server.get("sampling_mask_max_tokens") or 0)
+        masked = int(server.get("sampling_mask_max_tokens") or 0)  # the most tokens that it tells the mask of
         update: dict[str, Any] = {"context_tokens": int(context)}
+        if self.options.logprobs == "exact":
+            truncated: Literal["by_top_k", "never"] = "by_top_k" if masked else "never"
+            update["sampling"] = SamplingLimits(
+                truncated=truncated, top_k=masked, cause="truncated_logprobs", remedy=_REMEDY
+            )
         if self._named and self.identity.model not in (name, info.get("model_path"), Path(str(name)).name):
             raise self.not_served([str(name)])
         if not self._named:
@@ -103,14 +109,9 @@ class SGLangEngine(ServedEngine):
     def _masked(self, request: SampleRequest) -> bool:
         """Whether log-probs must come from the truncated distribution. Raises EngineFailure where they cannot."""
         sampling = request.sampling
-        if not sampling.temperature or (sampling.top_p >= 1.0 and sampling.top_k <= 0):
-            return False
-        if self.options.logprobs == "as_served":
-            return False
-        if not 1 <= sampling.top_k <= self._mask_tokens:
-            text = f"top_p={sampling.top_p}, top_k={sampling.top_k}: exact log-probs need top_k 1..{self._mask_tokens}"
-            raise EngineFailure("truncated_logprobs", f"{text}; options.logprobs='as_served' does without (evaluation)")
-        return True
+        self.identity.sampling.check(sampling)
+        truncated = bool(sampling.temperature) and (sampling.top_p < 1.0 or sampling.top_k > 0)
+        return truncated and self.options.logprobs == "exact"
 
     # -- weights
 

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from journeyman.engines.base import SampleChunk, SampleRequest
+from journeyman.engines.base import SampleChunk, SampleRequest, SamplingLimits
 from journeyman.engines.routes import Routes, routes_from
 from journeyman.engines.served import Adapter, ServedEngine, ServedOptions, finite, is_adapter
 from journeyman.errors import EngineFailure
 
 _GENERATE = "/inference/v1/generate"
+_REMEDY = "start vLLM with --logprobs-mode processed_logprobs, or say options.logprobs='as_served' (evaluation)"
 _ADAPTER = "policy"  # one name, loaded in place: calls in flight follow it
 
 
@@ -39,7 +40,6 @@ class VLLMEngine(ServedEngine):
         self._served = model
         self.adapter_loads = 0
         self._unlabelled = False  # the server holds weights that it calls by the name of others
-        self.logprobs_mode = "raw_logprobs"  # the server's default, unless it says otherwise
 
     async def _introduce(self) -> None:
         cards = (await self.server.call("GET", "/v1/models") or {}).get("data") or []
@@ -58,7 +58,12 @@ class VLLMEngine(ServedEngine):
                 raise
             info, label = {}, "default"  # not in development mode: its weights never change
         config = (info.get("vllm_config") or {}).get("model_config") or {}
-        self.logprobs_mode = config.get("logprobs_mode") or self.logprobs_mode
+        mode = config.get("logprobs_mode") or "raw_logprobs"
+        if mode != "processed_logprobs" and self.options.logprobs == "exact":
+            limits = SamplingLimits(
+                tempered=False, truncated="never", cause="logprobs_mode", remedy=f"under {mode}: {_REMEDY}"
+            )
+            self.identity = self.identity.model_copy(update={"sampling": limits})
         self._label_now(label)
 
     async def sample(self, request: SampleRequest) -> AsyncIterator[SampleChunk]:
@@ -83,15 +88,7 @@ class VLLMEngine(ServedEngine):
         """Raises EngineFailure where the server would report other weights or another distribution than it samples."""
         if self._unlabelled:
             raise EngineFailure("weight_version", "the last refresh changed weights and broke off: load weights again")
-        sampling = request.sampling
-        plain = sampling.temperature in (0.0, 1.0) and (
-            not sampling.temperature or (sampling.top_p >= 1.0 and sampling.top_k <= 0)
-        )
-        if plain or self.logprobs_mode == "processed_logprobs" or self.options.logprobs == "as_served":
-            return
-        text = f"temperature={sampling.temperature}, top_p={sampling.top_p}, top_k={sampling.top_k}"
-        remedy = "start vLLM with --logprobs-mode processed_logprobs, or say options.logprobs='as_served' (evaluation)"
-        raise EngineFailure("logprobs_mode", f"{text} under {self.logprobs_mode}: {remedy}")
+        self.identity.sampling.check(request.sampling)
 
     def _body(self, request: SampleRequest, number: str) -> bytes:
         sampling = request.sampling

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from journeyman.records.turn import Span
+from journeyman.store.append import AppendFile
 
 _FILES = (("tokens.i32", "<i4"), ("logprobs.f32", "<f4"), ("versions.i32", "<i4"))
 
@@ -30,9 +31,8 @@ class TokenLog:
         directory.mkdir(parents=True, exist_ok=True)
         paths = [directory / name for name, _ in _FILES]
         self.length = min((p.stat().st_size // 4 if p.exists() else 0) for p in paths)
-        self._files = [p.open("ab", buffering=0) for p in paths]
-        for file in self._files:
-            file.truncate(self.length * 4)
+        self._files = [AppendFile(p) for p in paths]
+        self.cut(self.length)
 
     def append(
         self,
@@ -42,7 +42,7 @@ class TokenLog:
     ) -> Span:
         """Append ids (sampled ones with log-probs and versions) and return their span.
 
-        Raises ValueError where lengths differ.
+        Raises ValueError where lengths differ, OSError where there is no room; then nothing was appended.
         """
         n = len(ids)
         columns: tuple[Any, ...] = (
@@ -52,11 +52,21 @@ class TokenLog:
         )
         if any(len(column) != n for column in columns):
             raise ValueError(f"token arrays differ in length: {[len(c) for c in columns]}")
-        for file, column, (_, dtype) in zip(self._files, columns, _FILES, strict=True):
-            file.write(np.asarray(column, dtype=dtype).tobytes())
+        try:
+            for file, column, (_, dtype) in zip(self._files, columns, _FILES, strict=True):
+                file.write(np.asarray(column, dtype=dtype).tobytes())
+        except OSError:
+            self.cut(self.length)
+            raise
         span = Span(start=self.length, end=self.length + n)
         self.length += n
         return span
+
+    def cut(self, length: int) -> None:
+        """Go back to an earlier length. Raises OSError."""
+        for file in self._files:
+            file.cut(length * 4)
+        self.length = length
 
     def flush(self) -> None:
         """Writes are unbuffered; nothing waits. Kept so that callers state where durability matters."""

@@ -22,7 +22,7 @@ from journeyman.tokens.encoding import Encoder
 from journeyman.tokens.families import FAMILIES, Family
 from journeyman.tokens.jinja import compile_template
 from journeyman.tokens.renderers_harmony import HarmonyStream, harmony_vocabulary
-from journeyman.tokens.renderers_messages import canonical, shaped
+from journeyman.tokens.renderers_messages import canonical, shaped, unreadable
 from journeyman.tokens.stream import TextStream
 from journeyman.tokens.template import RenderError, TemplateRenderer
 
@@ -150,7 +150,10 @@ class FamilyRenderer:
         sampled = list(ids)
         if self._harmony:
             sampled = [*self._base[-len(self._opener) :], *sampled]
-        read = self._renderer.parse_response(sampled, tools=list(tools) or None, prompt_ids=list(self._base))
+        try:
+            read = self._renderer.parse_response(sampled, tools=list(tools) or None, prompt_ids=list(self._base))
+        except (RecursionError, ValueError, TypeError, AttributeError, KeyError) as error:
+            return unreadable(self.encoder.decode(sampled), self._family.opening, str(error))
         return canonical(read)
 
     def text(self, ids: Sequence[int]) -> str:

@@ -4,11 +4,17 @@ Invariant: the arguments' raw text is the sampled one where the family writes JS
 """
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 from journeyman.tokens.base import Message, Parsed
 
+# An argument as families write it that do not write JSON. Their readers strip it; its white space is the policy's own.
+_WRITTEN = (
+    re.compile(r"<parameter=([^>]+)>\n?(.*?)\n?</parameter>", re.DOTALL),
+    re.compile(r"<arg_key>\s*(.*?)\s*</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL),
+)
 _DECODER = json.JSONDecoder()
 _REASONS = {
     "invalid_json": "the call is not JSON",
@@ -74,8 +80,30 @@ def _call(index: int, call: Any) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         return made | {"invalid": "arguments are not a JSON object"}
     if text is None:
+        arguments = _spaced(arguments, call.raw)
         return made | {"arguments": arguments, "raw": json.dumps(arguments, ensure_ascii=False), "text": call.raw}
     return made | {"arguments": arguments, "raw": text}
+
+
+def _spaced(arguments: dict[str, Any], raw: str) -> dict[str, Any]:
+    """The arguments, each text with the white space that it was written with."""
+    written = {name: value for pattern in _WRITTEN for name, value in pattern.findall(raw)}
+    return {
+        name: written[name]
+        if isinstance(value, str) and name in written and written[name].strip() == value.strip()
+        else value
+        for name, value in arguments.items()
+    }
+
+
+def unreadable(text: str, opening: str, reason: str) -> Parsed:
+    """A turn that its family's reader gave up on: prose, and one malformed call from where the first began."""
+    prose, begun, rest = text.partition(opening) if opening else ("", "", text)
+    if not begun and opening:
+        return Parsed({"role": "assistant", "content": text.strip()})
+    wrong = f"the call cannot be read: {reason}"
+    call = {"id": "call_0", "name": "", "arguments": {}, "raw": rest, "invalid": wrong}
+    return Parsed({"role": "assistant", "content": prose.strip(), "tool_calls": [call]}, ((rest, wrong),))
 
 
 def _arguments(arguments: Any, raw: str) -> tuple[Any, str | None]:
@@ -83,7 +111,7 @@ def _arguments(arguments: Any, raw: str) -> tuple[Any, str | None]:
     if isinstance(arguments, str):
         try:
             return json.loads(arguments), arguments
-        except ValueError:
+        except (ValueError, RecursionError):
             return arguments, arguments
     if arguments is None:
         return {}, "{}"
@@ -93,7 +121,7 @@ def _arguments(arguments: Any, raw: str) -> tuple[Any, str | None]:
             break
         try:
             value, end = _DECODER.raw_decode(raw, at)
-        except ValueError:
+        except (ValueError, RecursionError):
             value, end = None, at
         if value == arguments:
             return arguments, raw[at:end]

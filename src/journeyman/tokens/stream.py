@@ -84,8 +84,11 @@ class TextStream:
                 return True
             self._begun = True
         thought, over, rest = self._buffer.partition(ending)
-        keep = "" if over else thought[len(thought) - _held(thought, ending) :]
-        thought = thought[: len(thought) - len(keep)]
+        if (called := thought.find(self._opening)) >= 0:  # a call within reasoning: who reads the turn says whose it is
+            self._called, thought, over = True, thought[:called], ""
+        held = 0 if over or self._called else max(_held(thought, ending), _held(thought, self._opening))
+        keep = thought[len(thought) - held :]
+        thought = thought[: len(thought) - held]
         if not self._reasoned:
             thought = thought.lstrip()
         certain = thought.rstrip()

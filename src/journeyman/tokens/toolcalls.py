@@ -48,13 +48,13 @@ def _json_call(value: Any, text: str) -> CallText:
     if found := _ARGUMENTS.search(text):
         try:
             again, end = _DECODER.raw_decode(text, found.end())
-        except ValueError:
+        except (ValueError, RecursionError):
             again, end = None, 0
         raw = text[found.end() : end] if again == arguments else json.dumps(arguments, ensure_ascii=False)
     if isinstance(arguments, str):
         try:
             arguments, raw = json.loads(arguments), arguments
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return CallText(name, {}, text, f"arguments are not JSON: {error}")
     if not isinstance(arguments, dict):
         return CallText(name, {}, text, "arguments are not a JSON object")
@@ -74,7 +74,7 @@ def read_hermes(text: str) -> Read:
         body = _SPACE.match(text, start + len(_OPEN)).end()  # type: ignore[union-attr]
         try:
             value, end = _DECODER.raw_decode(text, body)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             stop = text.find(_CLOSE, body)
             raw = text[body : stop if stop >= 0 else len(text)].rstrip()
             message = error.msg if isinstance(error, json.JSONDecodeError) else str(error)

@@ -63,6 +63,19 @@ async def test_many_calls_a_swap_and_an_abort_in_one_process(llama: Path, other_
             await whole(engine, request(300))
         with pytest.raises(EngineFailure, match="weights_unreadable"):
             await engine.load_weights(llama / "absent", 8)
+        pid, neighbour = engine.pid, asyncio.create_task(whole(engine, request(11, tokens=200)))
+        for wrong in (
+            {"seed": -1},
+            {"sampling": Sampling(top_p=0.0)},
+            {"sampling": Sampling(temperature=-1.0)},
+            {"sampling": Sampling(temperature=1e-30)},
+            {"prompt_ids": [5, 1 << 20]},
+            {"prompt_ids": [-3]},
+        ):
+            with pytest.raises(EngineFailure, match="bad_request"):
+                await whole(engine, request(12).model_copy(update=wrong))
+        assert len((await neighbour).ids) == 200
+        assert engine.pid == pid
         again = await whole(engine, request(1))
         assert set(again.versions) == {7}
 

@@ -48,6 +48,7 @@ class CallRequest:
     reasoning: bool = True  # False: the client asked not to be shown the reasoning
     opaque_reasoning: bool = False  # the client wants reasoning in a form that only the gateway reads, too
     renamed: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # as shown -> the client's (namespace, name)
+    echo: Mapping[str, Any] = field(default_factory=dict)  # fields of the request that the reply says again
     previous: str = ""  # the turn whose history stands between items[:lead] and items[lead:]; "": none
     lead: int = 0  # items that hold for this call only
 

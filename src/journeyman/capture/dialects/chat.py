@@ -8,13 +8,19 @@ from journeyman.capture.dialects.base import CallRequest, Refusal, Reply
 from journeyman.capture.dialects.parameters import (
     Fields,
     call_of,
+    fields_of,
     flag,
     forced_tool,
+    function_tool,
     invalid,
+    list_of,
+    name_of,
     not_strict,
     parallel_calls,
     refuse,
     seed_of,
+    shown,
+    stream_options,
     structure_of,
     text_of,
 )
@@ -75,6 +81,14 @@ _FIELDS = Fields(
         "prompt_cache_retention": "the provider's cache; what is sampled is the same",
     },
 )
+# What a message may hold: read, or bookkeeping that says nothing to a model. Anything else must be empty.
+_MESSAGE = frozenset({"role", "content", "tool_calls", "tool_call_id", "reasoning_content", "reasoning", "refusal"})
+_BOOKKEEPING = frozenset({"id", "index", "cache_control", "provider_specific_fields", "x_journeyman"})
+_MESSAGE_REMEDIES = {
+    "name": "write it into the content",
+    "function_call": "use tool_calls",
+    "audio": "send its text",
+}
 
 
 class ChatDialect:
@@ -83,21 +97,26 @@ class ChatDialect:
     paths: tuple[str, ...] = ("/v1/chat/completions", "/chat/completions")
     count_paths: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
+    def __init__(self) -> None:
+        self._checked: list[Any] = []  # the tools that were found right last: most calls bring the same
+
     def parse(self, body: Any, default: Sampling) -> CallRequest:
         """Raises Refusal naming any field that cannot be honoured."""
         _FIELDS.check(body)
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
             invalid("messages", "messages is not a non-empty list of objects")
-        tools = body.get("tools") or []
-        if not isinstance(tools, list) or any(not isinstance(t, dict) or t.get("type") != "function" for t in tools):
+        tools = list_of(body.get("tools"), "tools")
+        if any(not isinstance(t, dict) or t.get("type") != "function" for t in tools):
             refuse("tools", "tools is not a list of function tools")
-        for i, tool in enumerate(tools):
-            not_strict(tool.get("function") or {}, f"tools[{i}]")
+        if tools != self._checked:
+            for i, tool in enumerate(tools):
+                function = fields_of(tool.get("function"), "tools")
+                function_tool(function, "parameters", f"tools[{i}]")  # the client's own form is shown to the model
+                not_strict(function, f"tools[{i}]")
+            self._checked = tools
         parallel_calls(body.get("parallel_tool_calls"), "parallel_tool_calls", tools)
-        options = body.get("stream_options") or {}
-        if options.get("include_obfuscation"):
-            refuse("stream_options", "stream_options.include_obfuscation=true cannot be honoured: leave it out")
+        options = stream_options(body, "include_usage")
         return CallRequest(
             items=messages,
             tools=tools,
@@ -117,14 +136,18 @@ class ChatDialect:
         if role not in ("system", "user", "assistant", "tool"):
             text = f"messages: role {role!r} is not known: use system, user, assistant or tool"
             raise Refusal(400, "invalid_request", text, "messages")
+        _nothing_lost(item, role)
         message: Message = {"role": role, "content": text_of(item.get("content"), f"{role} message", "messages")}
         if role == "tool":
-            message["tool_call_id"] = str(item.get("tool_call_id") or "")
+            message["tool_call_id"] = name_of(item.get("tool_call_id"), "tool_call_id", "messages")
         if role == "assistant":
-            if calls := item.get("tool_calls"):
+            if refusal := name_of(item.get("refusal"), "a refusal", "messages"):
+                message["content"] = "\n".join(filter(None, (message["content"], refusal)))
+            if calls := list_of(item.get("tool_calls"), "messages"):
                 message["tool_calls"] = [_call(raw) for raw in calls]
-            if reasoning := item.get("reasoning_content") or item.get("reasoning"):
-                message["reasoning"] = str(reasoning)
+            reasoning = item.get("reasoning_content") or item.get("reasoning")
+            if said := name_of(reasoning, "reasoning", "messages"):
+                message["reasoning"] = said
         return message
 
     def reply(self, asked: CallRequest, reply: Reply, engine: EngineIdentity) -> dict[str, Any]:
@@ -218,14 +241,23 @@ def _forced(choice: Any, tools: list[dict[str, Any]]) -> str | None:
     if not isinstance(choice, dict):
         return forced_tool(choice, None, tools, choice)
     kind = "tool" if choice.get("type") == "function" else choice.get("type")
-    return forced_tool(kind, (choice.get("function") or {}).get("name"), tools, choice)
+    return forced_tool(kind, fields_of(choice.get("function"), "tool_choice").get("name"), tools, choice)
+
+
+def _nothing_lost(item: dict[str, Any], role: str) -> None:
+    """Raises Refusal where a message says something that this model cannot be shown."""
+    for key in item.keys() - _MESSAGE - _BOOKKEEPING:
+        if item[key] in (None, [], {}, "") or (key == "name" and role == "tool"):  # a result's tool: its call says it
+            continue
+        remedy = _MESSAGE_REMEDIES.get(key, "leave it out")
+        refuse("messages", f"messages: {key}={shown(item[key])} of a {role} message cannot be shown: {remedy}")
 
 
 def _call(raw: Any) -> dict[str, Any]:
     function = raw.get("function") if isinstance(raw, dict) else None
     if not isinstance(function, dict):
         invalid("messages", "a tool call has no function")
-    return call_of(raw.get("id"), function.get("name"), function.get("arguments") or "{}")
+    return call_of(raw.get("id"), function.get("name"), function.get("arguments") or "{}", "messages")
 
 
 def _finish(reply: Reply) -> str:

@@ -9,10 +9,13 @@ from journeyman.capture.dialects.messages_events import MALFORMED, MessagesEvent
 from journeyman.capture.dialects.parameters import (
     Fields,
     call_of,
+    fields_of,
     flag,
     forced_tool,
     function_tool,
     invalid,
+    list_of,
+    name_of,
     not_strict,
     parallel_calls,
     refuse,
@@ -61,6 +64,7 @@ _TOOL_NEUTRAL: dict[str, tuple[Any, ...]] = {
     "input_examples": (None, []),
 }
 _BOOKKEEPING = "x-anthropic-billing-header:"  # Claude Code's first system block; its provider takes it off, too
+_ERROR = "Error: "  # begins what the model is shown of a tool_result with is_error
 _COUNT: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {"/v1/messages/count_tokens": {}, "/messages/count_tokens": {}}
 )
@@ -76,8 +80,8 @@ class MessagesDialect:
         """Raises Refusal naming any field that cannot be honoured."""
         _FIELDS.check(body)
         items = [*_system(body.get("system")), *_history(body.get("messages"))]
-        tools = _tools(body.get("tools") or [])
-        _check_context(body.get("context_management") or {})
+        tools = _tools(list_of(body.get("tools"), "tools"))
+        _check_context(fields_of(body.get("context_management"), "context_management"))
         return CallRequest(
             items=items,
             tools=tools,
@@ -85,8 +89,8 @@ class MessagesDialect:
             seed=seed_of(body),
             forced=_forced(body.get("tool_choice"), tools),
             stream=flag(body, "stream"),
-            structure=_structure(body.get("output_config") or {}),
-            reasoning=_shows_reasoning(body.get("thinking") or {"type": "adaptive"}),
+            structure=_structure(fields_of(body.get("output_config"), "output_config")),
+            reasoning=_shows_reasoning(fields_of(body.get("thinking"), "thinking") or {"type": "adaptive"}),
         )
 
     def canonical(self, item: Any) -> Message:
@@ -94,9 +98,13 @@ class MessagesDialect:
         if item.get("role") == "assistant":
             return _turn(item.get("content"))
         if item.get("type") == "tool_result":
-            told = text_of(item.get("content"), "tool_result", "messages")
-            message: Message = {"role": "tool", "content": told, "tool_call_id": str(item.get("tool_use_id") or "")}
-            return message | ({"is_error": True} if item.get("is_error") else {})
+            told, failed = text_of(item.get("content"), "tool_result", "messages"), flag(item, "is_error")
+            message: Message = {
+                "role": "tool",
+                "content": _ERROR + told if failed else told,  # templates have no other place for it
+                "tool_call_id": name_of(item.get("tool_use_id"), "tool_use_id", "messages"),
+            }
+            return message | ({"is_error": True} if failed else {})
         return {"role": item["role"], "content": text_of(item.get("content"), f"{item['role']} message", "messages")}
 
     def reply(self, asked: CallRequest, reply: Reply, engine: EngineIdentity) -> dict[str, Any]:
@@ -121,7 +129,7 @@ def _bare(content: Any) -> Any:
 
 def _system(given: Any) -> Iterator[dict[str, Any]]:
     """The system prompt as the first item, where there is one."""
-    blocks = [given] if isinstance(given, str) else given or ()
+    blocks = [given] if isinstance(given, str) else list_of(given, "system")
     texts = [text_of([block] if isinstance(block, dict) else block, "system prompt", "system") for block in blocks]
     if kept := [text for text in texts if text and not text.startswith(_BOOKKEEPING)]:
         yield {"role": "system", "content": "\n".join(kept)}
@@ -161,10 +169,11 @@ def _parts(content: list[Any]) -> Iterator[dict[str, Any]]:
 def _turn(content: Any) -> Message:
     """An assistant's blocks as one message."""
     prose, thoughts, calls = [], [], []
-    for block in [{"type": "text", "text": content}] if isinstance(content, str) else content or ():
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content, "messages")
+    for block in blocks:
         kind = block.get("type") if isinstance(block, dict) else None
         if kind == "thinking":
-            thoughts.append(str(block.get("thinking", "")))
+            thoughts.append(name_of(block.get("thinking"), "thinking", "messages"))
         elif kind == "tool_use":
             calls.append(_call(block))
         elif kind != "redacted_thinking":  # opaque: the gateway holds what was reasoned
@@ -180,13 +189,14 @@ def _turn(content: Any) -> Message:
 def _call(block: Mapping[str, Any]) -> dict[str, Any]:
     given = block.get("input")
     if isinstance(given, dict) and given.keys() == {MALFORMED}:
-        call = call_of(block.get("id"), block.get("name"), {})
-        return call | {"raw": str(given[MALFORMED]), "invalid": "told as malformed"}
-    return call_of(block.get("id"), block.get("name"), given)
+        call = call_of(block.get("id"), block.get("name"), {}, "messages")
+        raw = name_of(given[MALFORMED], MALFORMED, "messages")
+        return call | {"raw": raw, "invalid": "told as malformed"}
+    return call_of(block.get("id"), block.get("name"), given, "messages")
 
 
-def _tools(given: Any) -> list[dict[str, Any]]:
-    if not isinstance(given, list) or not all(isinstance(tool, dict) for tool in given):
+def _tools(given: list[Any]) -> list[dict[str, Any]]:
+    if not all(isinstance(tool, dict) for tool in given):
         invalid("tools", "tools is not a list of objects")
     return [_tool(tool, f"tools[{i}]") for i, tool in enumerate(given)]
 
@@ -214,8 +224,8 @@ def _forced(choice: Any, tools: list[dict[str, Any]]) -> str | None:
 
 def _check_context(wanted: Mapping[str, Any]) -> None:
     """Raises Refusal where the history would have to be edited here: the client does that, and declares it."""
-    for edit in wanted.get("edits") or ():
-        if edit.get("type") != "clear_thinking_20251015" or edit.get("keep") != "all":
+    for edit in list_of(wanted.get("edits"), "context_management"):
+        if not isinstance(edit, dict) or edit.get("type") != "clear_thinking_20251015" or edit.get("keep") != "all":
             text = f"context_management edit {shown(edit)} cannot be honoured: prune in the client and declare it"
             refuse("context_management", text)
 
@@ -231,6 +241,11 @@ def _structure(wanted: Mapping[str, Any]) -> Structure | None:
 
 def _shows_reasoning(wanted: Mapping[str, Any]) -> bool:
     """Whether thinking blocks carry their text. Raises Refusal where the policy would have to think otherwise."""
+    for name, value in wanted.items():
+        if name not in ("type", "display") and value is not None:
+            refuse("thinking", f"thinking.{name}={shown(value)} cannot be honoured: leave it out")
+    if wanted.get("display") not in (None, "summarized", "omitted"):
+        refuse("thinking", f"thinking.display={shown(wanted['display'])} is not known: use summarized or omitted")
     if wanted.get("type") != "adaptive":
         raise Refusal(
             400,

@@ -8,16 +8,20 @@ from journeyman.capture.dialects.base import CallRequest, Refusal, Reply, Struct
 from journeyman.capture.dialects.parameters import (
     Fields,
     call_of,
+    fields_of,
     flag,
     forced_tool,
     function_tool,
     invalid,
+    list_of,
+    name_of,
     not_found,
     not_strict,
     parallel_calls,
     refuse,
     seed_of,
     shown,
+    stream_options,
     structure_of,
     text_of,
 )
@@ -81,6 +85,7 @@ _REMEDIES = {"web_search": 'turn it off in the client (Codex: web_search = "disa
 _STAGES = {"reasoning": 0, "function_call": 2, "custom_tool_call": 2}
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _ENCRYPTED = "reasoning.encrypted_content"
+_ECHOED = ("instructions", "metadata", "parallel_tool_calls", "reasoning", "text", "tool_choice", "tools", "user")
 _COUNTED = {"object": "response.input_tokens"}
 _COUNT: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {"/v1/responses/input_tokens": _COUNTED, "/responses/input_tokens": _COUNTED}
@@ -101,11 +106,10 @@ class ResponsesDialect:
             invalid("instructions", "instructions is not text")
         lead = [{"role": "system", "content": instructions, INSTRUCTIONS: True}] if instructions else []
         items = _grouped(_input(body.get("input")))
-        tools, renamed = _tools(body.get("tools") or [])
+        tools, renamed = _tools(list_of(body.get("tools"), "tools"))
         parallel_calls(body.get("parallel_tool_calls"), "parallel_tool_calls", tools)
-        _check_reasoning(body.get("reasoning") or {})
-        if (body.get("stream_options") or {}).get("include_obfuscation"):
-            refuse("stream_options", "stream_options.include_obfuscation=true cannot be honoured: leave it out")
+        _check_reasoning(fields_of(body.get("reasoning"), "reasoning"))
+        stream_options(body)
         return CallRequest(
             items=[*lead, *items],
             lead=len(lead),
@@ -116,8 +120,9 @@ class ResponsesDialect:
             seed=seed_of(body),
             forced=_forced(body.get("tool_choice"), tools),
             stream=flag(body, "stream"),
-            structure=_structure(body.get("text") or {}),
-            opaque_reasoning=_include(body.get("include") or []),
+            structure=_structure(fields_of(body.get("text"), "text")),
+            opaque_reasoning=_include(list_of(body.get("include"), "include")),
+            echo={name: body[name] for name in _ECHOED if body.get(name) is not None},
         )
 
     def canonical(self, item: Any) -> Message:
@@ -130,7 +135,7 @@ class ResponsesDialect:
             return {
                 "role": "tool",
                 "content": text_of(output, kind, "input"),
-                "tool_call_id": str(item.get("call_id") or ""),
+                "tool_call_id": name_of(item.get("call_id"), "call_id", "input"),
             }
         role = item.get("role")
         if role == "developer":
@@ -167,7 +172,7 @@ def _input(value: Any) -> list[dict[str, Any]]:
         invalid("input", "input is neither text nor a non-empty list of items")
     for i, item in enumerate(value):
         kind = item.get("type", "message")
-        if kind != "message" and kind not in _STAGES and kind not in _RESULTS:
+        if not isinstance(kind, str) or (kind != "message" and kind not in _STAGES and kind not in _RESULTS):
             refuse("input", f"input[{i}] of type {kind!r} cannot be shown to this model: send messages and tool items")
     return value
 
@@ -198,13 +203,13 @@ def _turn(items: list[Any]) -> Message:
     for item in items:
         kind = item.get("type", "message")
         if kind == "reasoning":
-            thoughts += [str(part.get("text", "")) for part in item.get("content") or ()]
+            thoughts += [_thought(part) for part in _thoughts(item)]
         elif kind == "function_call":
-            name = flat_name(item.get("namespace"), item.get("name"))
-            calls.append(call_of(item.get("call_id"), name, item.get("arguments") or "{}"))
+            name = _called(item)
+            calls.append(call_of(item.get("call_id"), name, item.get("arguments") or "{}", "input"))
         elif kind == "custom_tool_call":
-            name = flat_name(item.get("namespace"), item.get("name"))
-            calls.append(call_of(item.get("call_id"), name, {"input": item.get("input", "")}))
+            given = {"input": name_of(item.get("input"), "a call's input", "input")}
+            calls.append(call_of(item.get("call_id"), _called(item), given, "input"))
         else:
             prose.append(text_of(item.get("content"), "assistant message", "input"))
     message: Message = {"role": "assistant", "content": "\n".join(prose)}
@@ -215,14 +220,30 @@ def _turn(items: list[Any]) -> Message:
     return message
 
 
-def flat_name(namespace: Any, name: Any) -> str:
+def _thoughts(item: Mapping[str, Any]) -> list[Any]:
+    """What a reasoning item says: its content, or the summary where that is all it has."""
+    return list_of(item.get("content"), "input") or list_of(item.get("summary"), "input")
+
+
+def _thought(part: Any) -> str:
+    if not isinstance(part, dict):
+        invalid("input", f"input: {shown(part)} in a reasoning item is not an object")
+    return name_of(part.get("text"), "reasoning", "input")
+
+
+def _called(item: Mapping[str, Any]) -> str:
+    space = name_of(item.get("namespace"), "a namespace", "input")
+    return flat_name(space, name_of(item.get("name"), "a call's name", "input"))
+
+
+def flat_name(namespace: str, name: str) -> str:
     """A tool's name as the model is shown it: unique over namespaces."""
-    return f"{namespace}__{name}" if namespace else str(name or "")
+    return f"{namespace}__{name}" if namespace else name
 
 
-def _tools(given: Any) -> tuple[list[dict[str, Any]], Mapping[str, tuple[str, str]]]:
+def _tools(given: list[Any]) -> tuple[list[dict[str, Any]], Mapping[str, tuple[str, str]]]:
     """Tools in the shape of Chat Completions, and what the client calls those whose name was changed."""
-    if not isinstance(given, list) or not all(isinstance(tool, dict) for tool in given):
+    if not all(isinstance(tool, dict) for tool in given):
         invalid("tools", "tools is not a list of objects")
     tools: list[dict[str, Any]] = []
     renamed: dict[str, tuple[str, str]] = {}
@@ -230,8 +251,8 @@ def _tools(given: Any) -> tuple[list[dict[str, Any]], Mapping[str, tuple[str, st
         if tool.get("type") != "namespace":
             tools.append(_tool(tool, f"tools[{i}]"))
             continue
-        space = str(tool.get("name") or "")
-        for inner in tool.get("tools") or ():
+        space = name_of(tool.get("name"), f"the name of tools[{i}]", "tools")
+        for inner in list_of(tool.get("tools"), "tools"):
             plain = _tool(inner, f"tools[{i}] ({space})")
             name = plain["function"]["name"]
             flat = flat_name(space, name)
@@ -240,8 +261,8 @@ def _tools(given: Any) -> tuple[list[dict[str, Any]], Mapping[str, tuple[str, st
     return tools, renamed
 
 
-def _tool(tool: Mapping[str, Any], where: str) -> dict[str, Any]:
-    kind = tool.get("type")
+def _tool(tool: Any, where: str) -> dict[str, Any]:
+    kind = tool.get("type") if isinstance(tool, dict) else None
     if kind != "function":
         remedy = "turn it off in the client"
         refuse(
@@ -255,7 +276,8 @@ def _forced(choice: Any, tools: list[dict[str, Any]]) -> str | None:
     if not isinstance(choice, dict):
         return forced_tool(choice, None, tools, choice)
     kind = "tool" if choice.get("type") == "function" else choice.get("type")
-    return forced_tool(kind, flat_name(choice.get("namespace"), choice.get("name")), tools, choice)
+    space = name_of(choice.get("namespace"), "a namespace", "tool_choice")
+    return forced_tool(kind, flat_name(space, name_of(choice.get("name"), "a name", "tool_choice")), tools, choice)
 
 
 def _check_reasoning(wanted: Mapping[str, Any]) -> None:

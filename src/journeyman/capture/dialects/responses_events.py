@@ -150,6 +150,7 @@ def _response(asked: CallRequest, turn_id: str, model: str, status: str) -> dict
         "tool_choice": "auto",
         "tools": [],
         "usage": None,
+        **asked.echo,
     }
 
 

@@ -219,6 +219,7 @@ class EmbeddedEngine:
         failure = EngineFailure("sampler_died", "the sampler process ended")
         if not ready.done():
             ready.set_exception(failure)
+            ready.exception()  # looked at: whoever waited for it may have gone
         self._fail(failure)
         process, self._process, self._writer = self._process, None, None
         if process is not None:

@@ -11,15 +11,24 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+COLDEST = 1e-4  # the least temperature that is not greedy: below it logits overflow
+
 
 @dataclass
 class Draw:
-    """How one call samples, and its random stream. temperature 0 is greedy; top_k -1 and top_p 1 are off."""
+    """How one call samples, and its random stream. temperature 0 is greedy; top_k -1 and top_p 1 are off.
+
+    Raises ValueError for a distribution that cannot be computed in fp32.
+    """
 
     temperature: float
     top_p: float
     top_k: int
     stream: np.random.Generator
+
+    def __post_init__(self) -> None:
+        if not (self.temperature == 0 or COLDEST <= self.temperature < np.inf) or not 0 < self.top_p <= 1:
+            raise ValueError(f"temperature {self.temperature} and top_p {self.top_p} give no distribution")
 
 
 def truncate(logprobs: Tensor, top_p: float, top_k: int) -> Tensor:
@@ -30,7 +39,7 @@ def truncate(logprobs: Tensor, top_p: float, top_k: int) -> Tensor:
     if top_p < 1.0:
         values, order = torch.sort(kept.log_softmax(-1), descending=True)
         before = values.exp().cumsum(-1) - values.exp()
-        kept = kept.index_fill(0, order[before >= top_p], -torch.inf)
+        kept = kept.index_fill(0, order[1:][before[1:] >= top_p], -torch.inf)  # the likeliest always stays
     return kept.log_softmax(-1)
 
 

@@ -1,6 +1,6 @@
 """The sampler process: `python -m journeyman.engines.embedded.server`. One thread: read frames, step, answer frames.
 
-It lives as long as its socket: when the driver goes away, it ends.
+It lives as long as its socket: when the driver goes away, it ends. A request that cannot be done fails alone.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from journeyman.engines.embedded.frames import Frame, Unpacker, pack
 from journeyman.engines.embedded.sampling import Draw
 from journeyman.engines.embedded.scheduler import Call, Scheduler, arrays, prompt_array
 from journeyman.engines.embedded.weights import Weights
+from journeyman.errors import EngineFailure, boundary
 
 REPORT_EVERY = 16  # tokens of an open call between two reports
 
@@ -30,6 +31,7 @@ class Sampler:
         device = torch.device(options.device)
         self.weights = Weights(Path(options.weights), device, getattr(torch, options.dtype))
         config = self.weights.model.config.get_text_config()
+        self.vocabulary = config.vocab_size
         self.context = min(options.context or 1 << 30, config.max_position_embeddings)
         heads = config.num_key_value_heads
         size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
@@ -71,7 +73,16 @@ class Sampler:
                 self.closing = True
                 return
             for frame in self.unpacker.feed(data):
+                self._answer(frame)
+
+    def _answer(self, frame: Frame) -> None:
+        """A request that cannot be done fails alone: others have calls open here."""
+        try:
+            with boundary("engine"):
                 self._handle(frame)
+        except EngineFailure as failure:
+            call, detail = frame.header.get("call"), f"{failure.cause}: {failure.detail}"
+            self._send({"is": "error", "call": call, "cause": "bad_request", "detail": detail})
 
     def _handle(self, frame: Frame) -> None:
         header = frame.header
@@ -100,6 +111,8 @@ class Sampler:
             detail = f"{len(prompt)} prompt tokens leave no room in a context of {self.context}"
             self._send({"is": "error", "call": header["call"], "cause": "prompt_too_long", "detail": detail})
             return
+        if prompt.min() < 0 or prompt.max() >= self.vocabulary:
+            raise ValueError(f"a prompt of ids {prompt.min()} to {prompt.max()}: there are {self.vocabulary}")
         draw = Draw(header["temperature"], header["top_p"], header["top_k"], np.random.default_rng(header["seed"]))
         self.scheduler.add(
             Call(
