@@ -1,10 +1,14 @@
 """journeyman run: execute a recipe."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from journeyman.cli.display import Display, NewPlace, finish, next_step
+from journeyman.cli.display import Display, NewPlace, console, finish, next_step
+
+if TYPE_CHECKING:
+    from journeyman.pipeline.experts import Experts
 
 
 @click.command()
@@ -18,13 +22,19 @@ from journeyman.cli.display import Display, NewPlace, finish, next_step
 def run(recipe: Path, out: Path | None, resume: bool, overrides: tuple[str, ...], quiet: bool) -> None:
     """Execute RECIPE: make and admit tasks, demonstrate, train, merge, evaluate, report.
 
+    A recipe with a table [policies] makes several policies from one another (recipes/experts.toml).
+
     \b
     Example:
       journeyman run recipes/quickstart.toml --out runs/quickstart --resume
     """
+    from journeyman.pipeline.experts import load_experts
     from journeyman.pipeline.recipe import load_recipe
     from journeyman.pipeline.run import execute, open_run
 
+    if (experts := load_experts(recipe, overrides)) is not None:
+        _several(experts, out or Path("runs") / experts.name, resume, quiet)
+        return
     loaded = load_recipe(recipe, overrides)
     directory = out or Path("runs") / loaded.name
     with Display(verbose=not quiet) as display:
@@ -34,3 +44,14 @@ def run(recipe: Path, out: Path | None, resume: bool, overrides: tuple[str, ...]
         next_step(f"open {directory / 'report' / 'index.html'}, then: journeyman explain {directory}")
     else:
         next_step(f"journeyman verify {directory}")
+
+
+def _several(experts: "Experts", directory: Path, resume: bool, quiet: bool) -> None:
+    """Policies made from one another, and their table."""
+    from journeyman.pipeline.experts import execute_experts
+
+    with Display(verbose=not quiet) as display:
+        lines = finish(execute_experts(experts, directory, display, resume))
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
+    next_step(f"open {directory / 'evaluation' / 'report' / 'index.html'}")
