@@ -20,6 +20,7 @@ from journeyman.grading.base import Contract
 from journeyman.grading.combine import Grader
 from journeyman.grading.episode import grade_episode, outcome_of
 from journeyman.grading.evidence import SealedEvidence
+from journeyman.grading.programs import BoxPrograms
 from journeyman.harnesses.base import Harness, HarnessExit, HarnessRun
 from journeyman.records.episode import EpisodeSpec
 from journeyman.records.grade import Grade, GraderIdentity
@@ -225,8 +226,8 @@ class FaultyGrader:
 
     name = "official"
 
-    def __init__(self, hits: Hits) -> None:
-        self._real, self._hits = Grader(), hits
+    def __init__(self, hits: Hits, sandboxes: SandboxProvider) -> None:
+        self._real, self._hits = Grader(programs=BoxPrograms(sandboxes)), hits
 
     def contract(self, task_dir: Path) -> Contract:
         return self._real.contract(task_dir)
@@ -240,14 +241,14 @@ class FaultyGrader:
         return await self._real.grade(evidence, contract, identity)
 
 
-def grading(job: Job, hits: Hits = lambda key: False) -> GradeIt:
+def grading(job: Job, sandboxes: SandboxProvider, hits: Hits = lambda key: False) -> GradeIt:
     """What a Runner grades with: the official grader, which breaks on the tries it is told to."""
 
     async def grade(directory: Path, ready: ReadyTask) -> Outcome:
         grades = job.grades_dir(job.key_of(directory))
         outcome = outcome_of(directory, grades)
         if outcome.kind == "quarantined" and outcome.cause == "ungraded":
-            await grade_episode(directory, ready.directory, grades, FaultyGrader(hits))
+            await grade_episode(directory, ready.directory, grades, FaultyGrader(hits, sandboxes))
         return outcome_of(directory, grades)
 
     return grade

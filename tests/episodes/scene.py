@@ -40,7 +40,7 @@ class Scene:
     def runner(self, restarts: int = 0, concurrency: int = 4) -> Runner:
         """The runner of this job, its grader broken where the fault says so."""
         hits = self.hits if self.fault is GRADER else nobody
-        return Runner(self.place, grading(self.job, hits), concurrency, restarts)
+        return Runner(self.place, grading(self.job, self.place.sandboxes, hits), concurrency, restarts)
 
     def spec(self, ready: ReadyTask, plan: Plan, attempt: int = 0, group: str = "g0") -> EpisodeSpec:
         """An attempt that follows `plan`; the window is wide enough for the tiny tokenizer."""

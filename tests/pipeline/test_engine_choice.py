@@ -16,7 +16,7 @@ from journeyman.pipeline.state import SHIPPED_POLICY
 from journeyman.sandbox.detect import detect
 from journeyman.store.sealed import SealedEpisode
 from tests.pipeline.conftest import typed
-from tests.pipeline.miniature import RECIPE
+from tests.pipeline.miniature import RECIPE, UNTRACKED
 
 SAMPLES = {"tokens": 12, "first": 300, "vocabulary": 2000, "context": 2048}
 TOKENIZER = str(SHIPPED_POLICY / "tokenizer.json")
@@ -102,7 +102,13 @@ def test_a_hosted_model_is_evaluated_and_never_trained_on(
 def test_reinforcement_learning_goes_round_through_a_server(kind: str, tmp_path: Path) -> None:
     if not detect().ready:
         pytest.skip(detect().line())
-    text = RECIPE.format(stages=json.dumps(["tasks", "rl"]), policy=SHIPPED_POLICY, steps=2, count_filtered="true")
+    text = RECIPE.format(
+        stages=json.dumps(["tasks", "rl"]),
+        policy=SHIPPED_POLICY,
+        steps=2,
+        count_filtered="true",
+        tracking=UNTRACKED,
+    )
     with FakeServer(kind, **SAMPLES | {"tokens": 23}, spread=22) as server:
         path = tmp_path / "served.toml"
         path.write_text(text + f'\n[engine]\nkind = "{kind}"\nurls = ["{server.url}"]\n')

@@ -195,7 +195,7 @@ class _Placing:
             message = entry.message
             if message["role"] == "tool" and entry not in known[-1:]:
                 which = message.get("tool_call_id", "")
-                at, call = calls.get(which) or self._call(which, known, skip)
+                at, call = calls.get(which) or self._call(which, known, skip) or _uncalled(which, ordered)
                 message.update({key: call[key] for key in ("name", "native") if call.get(key)})
                 block.append((at, entry))
                 continue
@@ -205,13 +205,8 @@ class _Placing:
         ordered += [entry for _, entry in sorted(block, key=itemgetter(0))]
         return ordered[len(known[-1:]) :]
 
-    def _call(self, which: str, known: Sequence[Entry], skip: int) -> tuple[int, dict[str, Any]]:
-        """(its place among its turn's calls, the call) by the id that the client gave it in what was recorded already.
-
-        Raises Refusal where no call has the id.
-        """
-        if not which:
-            return 0, {}
+    def _call(self, which: str, known: Sequence[Entry], skip: int) -> tuple[int, dict[str, Any]] | None:
+        """(its place among its turn's calls, the call) by the id that its client gave it in what was recorded."""
         ours = next((calls for e in reversed(known) if (calls := e.message.get("tool_calls"))), ())
         for item in reversed(self.history.items[:skip]):
             told = self.history.canonical(item).get("tool_calls") or ()
@@ -219,7 +214,7 @@ class _Placing:
                 if call["id"] == which:
                     return at, ours[at] if len(ours) == len(told) else call
             ours = ours if not told else ()  # those of an earlier turn are as told
-        raise Refusal(400, "unknown_call", f"messages: a tool result answers {which!r}, which no call has", "messages")
+        return None
 
     def _append(self, found: _Found) -> Placement:
         """Onto the recorded ids. Where the template refuses, the whole history may yet be shown; it trains nothing."""
@@ -329,3 +324,13 @@ def _author(lineage: Lineage, told: Sequence[Entry]) -> Literal["policy", "harne
     last = next((text for text in reversed(said) if text), "")
     conditioning = [entry.message["content"] for entry in told if entry.message["role"] != "assistant"]
     return "policy" if last and any(last in text for text in conditioning) else "harness"
+
+
+def _uncalled(which: str, before: Sequence[Entry]) -> tuple[int, dict[str, Any]]:
+    """The place of a result whose call is nowhere: a client may have edited the call away, with the turn it was in.
+
+    Raises Refusal right after a turn that has calls, and not this one.
+    """
+    if which and before and before[-1].message.get("tool_calls"):
+        raise Refusal(400, "unknown_call", f"messages: a tool result answers {which!r}, which no call has", "messages")
+    return 0, {}
