@@ -21,7 +21,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--recipe", type=Path, help="Recipe to run. Default: the miniature one.")
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--steps", type=int, default=4, help="RL steps of the miniature recipe.")
+    parser.add_argument("--steps", type=int, default=8, help="RL steps of the miniature recipe.")
     parser.add_argument("--seed", type=int, default=0, help="Of the moments.")
     parser.add_argument("--out", type=Path, help="Keep both runs here. Default: a temporary directory.")
     return parser.parse_args()
