@@ -13,6 +13,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from journeyman.records.batch import DatasetManifest, Group, Member, Pack
 from journeyman.records.sample import Sample, SegmentRef
 from journeyman.store.dataset import RowTokens, write_dataset
+from journeyman.training.config import LearnerConfig, OptimiserConfig
 
 VOCABULARY = 61
 torch.set_num_threads(1)
@@ -32,6 +33,17 @@ def tiny_llama(seed: int = 0, **changes: Any) -> LlamaForCausalLM:
         "initializer_range": 0.2,
     }
     return LlamaForCausalLM(LlamaConfig(**(values | changes))).float()
+
+
+def learner_config(policy: Path, root: Path, **changes: Any) -> LearnerConfig:
+    values: dict[str, Any] = {
+        "initial": policy,
+        "weights": root / "weights",
+        "state": root / "state",
+        "ledger": root / "ledger.jsonl",
+        "optimiser": OptimiserConfig(lr=1e-3),
+    }
+    return LearnerConfig(**(values | changes))
 
 
 @pytest.fixture(scope="session")

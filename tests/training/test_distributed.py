@@ -23,23 +23,12 @@ from journeyman.training.learner import Learner
 from journeyman.training.sft import SftRun, train
 from journeyman.training.team import Team
 
-from .conftest import random_row, write_sft
+from .conftest import learner_config, random_row, write_sft
 from .teams import together
 
 MakeBatch = Callable[[int], Path]
 NEAR = 2e-5
 """Relative: fp32 sums in another order. A whole factor would be a wrong reduction."""
-
-
-def config(policy: Path, root: Path, **changes: Any) -> LearnerConfig:
-    values: dict[str, Any] = {
-        "initial": policy,
-        "weights": root / "weights",
-        "state": root / "state",
-        "ledger": root / "ledger.jsonl",
-        "optimiser": OptimiserConfig(lr=1e-3),
-    }
-    return LearnerConfig(**(values | changes))
 
 
 def sft_config(policy: Path, root: Path, **changes: Any) -> SftTrainConfig:
@@ -98,9 +87,9 @@ def launched(processes: int, settings: LearnerConfig, batches: list[Path], first
 @pytest.mark.slow
 def test_two_launched_processes_learn_what_one_does(policy: Path, rl_batches: MakeBatch, tmp_path: Path) -> None:
     batches = [rl_batches(0), rl_batches(1)]
-    alone = Learner(config(policy, tmp_path / "one"))
+    alone = Learner(learner_config(policy, tmp_path / "one"))
     expected = [alone.step(n, batch)["metrics"] for n, batch in enumerate(batches)]
-    settings = config(policy, tmp_path / "two", sharded=True)
+    settings = learner_config(policy, tmp_path / "two", sharded=True)
     answers = launched(2, settings, batches[:1])
     answers += launched(2, settings, batches[1:], first=1)[1:]  # killed in between: the state is found again
     assert [a["event"] for a in answers] == ["ready", "step", "step"]
@@ -126,9 +115,9 @@ def test_processes_that_stop_after_every_step_learn_what_one_does(
     policy: Path, rl_batches: MakeBatch, tmp_path: Path, world: int, changes: dict[str, Any]
 ) -> None:
     batches = [rl_batches(0), rl_batches(1)]
-    alone = Learner(config(policy, tmp_path / "one", **(changes | {"sharded": False})))
+    alone = Learner(learner_config(policy, tmp_path / "one", **(changes | {"sharded": False})))
     expected = [alone.step(n, batch)["metrics"] for n, batch in enumerate(batches)]
-    many = config(policy, tmp_path / "two", **({"sharded": True} | changes))
+    many = learner_config(policy, tmp_path / "two", **({"sharded": True} | changes))
 
     def learn(team: Team) -> list[dict[str, Any]]:
         return [TeamLearner(many, team).step(n, batch) for n, batch in enumerate(batches)]
@@ -136,7 +125,7 @@ def test_processes_that_stop_after_every_step_learn_what_one_does(
     for reply, metrics in zip(together(learn, world)[0], expected, strict=True):
         agree(reply["metrics"], metrics)
     assert alike(tmp_path / "two" / "weights" / "v2", tmp_path / "one" / "weights" / "v2")
-    moved = config(policy, tmp_path / "two", **(changes | {"sharded": False}))
+    moved = learner_config(policy, tmp_path / "two", **(changes | {"sharded": False}))
     assert Learner(moved).version == 2  # what several left, one takes up
 
 
@@ -172,7 +161,7 @@ def test_what_one_process_refuses_all_refuse_and_they_go_on(
     policy: Path, rl_batches: MakeBatch, tmp_path: Path
 ) -> None:
     batch = rl_batches(0)
-    settings = config(policy, tmp_path / "run", sharded=True)
+    settings = learner_config(policy, tmp_path / "run", sharded=True)
 
     def learn(team: Team) -> list[str]:
         learner = TeamLearner(settings, team)
@@ -193,13 +182,13 @@ def test_what_one_process_refuses_all_refuse_and_they_go_on(
 
 def test_one_process_refuses_to_hold_a_part(policy: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"accelerate launch .* journeyman\.training\.distributed$"):
-        Learner(config(policy, tmp_path, sharded=True))
+        Learner(learner_config(policy, tmp_path, sharded=True))
     with pytest.raises(UserError, match=r"journeyman\.training\.distributed_sft$"):
         SftRun(sft_config(policy, tmp_path / "run", sharded=True))
 
 
 def test_alone_a_team_is_the_learner_itself(policy: Path, rl_batches: MakeBatch, tmp_path: Path) -> None:
-    batch, settings = rl_batches(0), config(policy, tmp_path / "one", sharded=True)
+    batch, settings = rl_batches(0), learner_config(policy, tmp_path / "one", sharded=True)
     (reply,) = together(lambda team: TeamLearner(settings, team).step(0, batch), 1)
-    alone = Learner(config(policy, tmp_path / "two")).step(0, batch)
+    alone = Learner(learner_config(policy, tmp_path / "two")).step(0, batch)
     assert reply["metrics"]["loss"] == alone["metrics"]["loss"]

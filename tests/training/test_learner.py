@@ -24,20 +24,9 @@ from journeyman.store.dataset import RowTokens
 from journeyman.training.config import LearnerConfig, OptimiserConfig
 from journeyman.training.learner import Learner
 
-from .conftest import VOCABULARY, random_row, write_rl
+from .conftest import VOCABULARY, learner_config, random_row, write_rl
 
 MakeBatch = Callable[[int], Path]
-
-
-def config(policy: Path, root: Path, **changes: Any) -> LearnerConfig:
-    values: dict[str, Any] = {
-        "initial": policy,
-        "weights": root / "weights",
-        "state": root / "state",
-        "ledger": root / "ledger.jsonl",
-        "optimiser": OptimiserConfig(lr=1e-3),
-    }
-    return LearnerConfig(**(values | changes))
 
 
 def weights(directory: Path) -> dict[str, torch.Tensor]:
@@ -55,7 +44,7 @@ def ledger(root: Path) -> list[Update]:
 
 def gradients(policy: Path, batch: Path, root: Path, **changes: Any) -> dict[str, torch.Tensor]:
     """Gradients of one batch as the optimiser saw them."""
-    learner = Learner(config(policy, root, optimiser=OptimiserConfig(lr=0.0, clip_norm=None), **changes))
+    learner = Learner(learner_config(policy, root, optimiser=OptimiserConfig(lr=0.0, clip_norm=None), **changes))
     learner.step(0, batch)
     return {n: p.grad.clone() for n, p in learner.model.named_parameters() if p.grad is not None}
 
@@ -68,7 +57,7 @@ def close(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
 def test_a_batch_makes_one_update_one_version_and_one_record(
     policy: Path, rl_batches: MakeBatch, tmp_path: Path
 ) -> None:
-    learner = Learner(config(policy, tmp_path))
+    learner = Learner(learner_config(policy, tmp_path))
     reply = learner.step(0, rl_batches(0))
     assert (reply["stepped"], reply["version"]) == (True, 1)
     directory = tmp_path / "weights" / "v1"
@@ -166,7 +155,7 @@ def test_a_quarantined_member_and_a_dropped_group_leave_the_rest_as_it_was(polic
     more["g0"] = [*groups["g0"], (None, [])]
     a, b = write_rl(tmp_path / "a", groups), write_rl(tmp_path / "b", more)
     ra, rb = (
-        Learner(config(policy, tmp_path / n, credit={"shaping": {"output_rate": 0.0}})).step(0, batch)
+        Learner(learner_config(policy, tmp_path / n, credit={"shaping": {"output_rate": 0.0}})).step(0, batch)
         for n, batch in (("x", a), ("y", b))
     )
     assert ra["tokens"] == rb["tokens"]
@@ -177,7 +166,7 @@ def test_a_quarantined_member_and_a_dropped_group_leave_the_rest_as_it_was(polic
 def test_without_a_trained_token_there_is_no_step_and_no_version(policy: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     flat = write_rl(tmp_path / "flat", {"g": [(0.5, [random_row(rng, [1] * 9)]) for _ in range(2)]})
-    learner = Learner(config(policy, tmp_path))
+    learner = Learner(learner_config(policy, tmp_path))
     before = {n: p.detach().clone() for n, p in learner.model.named_parameters()}
     reply = learner.step(0, flat)
     assert (reply["stepped"], reply["version"], reply["tokens"]) == (False, 0, 0)
@@ -192,11 +181,11 @@ def test_resuming_after_every_step_gives_the_same_weights(
 ) -> None:
     batches = [rl_batches(i) for i in range(3)]
     optimiser = OptimiserConfig(kind=kind, lr=1e-3)  # type: ignore[arg-type]
-    straight = Learner(config(policy, tmp_path / "straight", optimiser=optimiser))
+    straight = Learner(learner_config(policy, tmp_path / "straight", optimiser=optimiser))
     for i, batch in enumerate(batches):
         straight.step(i, batch)
     for i, batch in enumerate(batches):
-        Learner(config(policy, tmp_path / "resumed", optimiser=optimiser)).step(i, batch)
+        Learner(learner_config(policy, tmp_path / "resumed", optimiser=optimiser)).step(i, batch)
     assert same(tmp_path / "straight/weights/v3", tmp_path / "resumed/weights/v3")
     assert [u.step for u in ledger(tmp_path / "resumed")] == [0, 1, 2]
 
@@ -206,22 +195,22 @@ def test_a_crash_between_publishing_and_answering_repeats_nothing(
     policy: Path, rl_batches: MakeBatch, tmp_path: Path, lost: str
 ) -> None:
     first, second = rl_batches(0), rl_batches(1)
-    Learner(config(policy, tmp_path / "whole")).step(0, first)
-    whole = Learner(config(policy, tmp_path / "whole"))
+    Learner(learner_config(policy, tmp_path / "whole")).step(0, first)
+    whole = Learner(learner_config(policy, tmp_path / "whole"))
     whole.step(1, second)
 
     root = tmp_path / "crashed"
-    Learner(config(policy, root)).step(0, first)
+    Learner(learner_config(policy, root)).step(0, first)
     kept = tmp_path / "kept"
     shutil.copytree(root / "state", kept)
     line = (root / "ledger.jsonl").read_bytes()
-    Learner(config(policy, root)).step(1, second)
+    Learner(learner_config(policy, root)).step(1, second)
     if lost in ("ledger", "state"):
         (root / "ledger.jsonl").write_bytes(line + b'{"torn')
     if lost == "state":
         shutil.rmtree(root / "state")
         kept.rename(root / "state")
-    again = Learner(config(policy, root))
+    again = Learner(learner_config(policy, root))
     assert again.version == (1 if lost == "state" else 2)
     reply = again.step(1, second)
     assert reply["version"] == 2
@@ -232,31 +221,31 @@ def test_a_crash_between_publishing_and_answering_repeats_nothing(
 def test_weights_that_do_not_follow_from_the_state_are_never_removed(
     policy: Path, rl_batches: MakeBatch, tmp_path: Path
 ) -> None:
-    learner = Learner(config(policy, tmp_path))
+    learner = Learner(learner_config(policy, tmp_path))
     notes = tmp_path / "weights" / "v1" / "notes.txt"
     notes.parent.mkdir(parents=True)
     notes.write_text("mine")
     with pytest.raises(UserError, match="v1 exists and is no checkpoint"):
         learner.step(0, rl_batches(0))
     with pytest.raises(UserError, match="v1 does not follow from the state"):
-        Learner(config(policy, tmp_path))
+        Learner(learner_config(policy, tmp_path))
     assert notes.read_text() == "mine"
     shutil.rmtree(notes.parent)
     learner.step(0, tmp_path / "batch0")  # what was refused trained nothing
     learner.step(1, rl_batches(1))
     shutil.rmtree(tmp_path / "state")
     with pytest.raises(UserError, match=r"v2 does not follow from the state .* version 0"):
-        Learner(config(policy, tmp_path))
+        Learner(learner_config(policy, tmp_path))
     assert (tmp_path / "weights" / "v1" / "CHECKPOINT.json").exists()
 
 
 def test_a_group_is_consumed_once_and_a_step_never_goes_back(
     policy: Path, rl_batches: MakeBatch, tmp_path: Path
 ) -> None:
-    learner = Learner(config(policy, tmp_path))
+    learner = Learner(learner_config(policy, tmp_path))
     learner.step(0, rl_batches(0))
     with pytest.raises(UserError, match="exactly once"):
-        Learner(config(policy, tmp_path)).step(1, tmp_path / "batch0")
+        Learner(learner_config(policy, tmp_path)).step(1, tmp_path / "batch0")
     learner.step(1, rl_batches(1))
     with pytest.raises(UserError, match="was done already"):
         learner.step(0, tmp_path / "batch0")
@@ -265,17 +254,17 @@ def test_a_group_is_consumed_once_and_a_step_never_goes_back(
 def test_two_reward_names_are_never_mixed(policy: Path, tmp_path: Path) -> None:
     batch = write_rl(tmp_path / "b", members_of(), reward_name="rubric.v1")
     with pytest.raises(UserError, match=r"rubric\.v1"):
-        Learner(config(policy, tmp_path)).step(0, batch)
+        Learner(learner_config(policy, tmp_path)).step(0, batch)
 
 
 def test_a_stale_batch_without_correction_and_a_batch_from_the_future_are_refused(
     policy: Path, rl_batches: MakeBatch, tmp_path: Path
 ) -> None:
-    learner = Learner(config(policy, tmp_path / "a", objective={"name": "reinforce"}))
+    learner = Learner(learner_config(policy, tmp_path / "a", objective={"name": "reinforce"}))
     learner.step(0, rl_batches(0))
     with pytest.raises(UserError, match="does not correct"):
         learner.step(1, rl_batches(1))
-    capped = Learner(config(policy, tmp_path / "a", objective={"name": "reinforce", "cap": 2.0}))
+    capped = Learner(learner_config(policy, tmp_path / "a", objective={"name": "reinforce", "cap": 2.0}))
     assert capped.step(1, tmp_path / "batch1")["metrics"]["lag_1"] == 8
     groups = members_of()
     late = [
@@ -283,13 +272,13 @@ def test_a_stale_batch_without_correction_and_a_batch_from_the_future_are_refuse
         for r, rows in groups["g0"]
     ]
     with pytest.raises(UserError, match="version 9"):
-        Learner(config(policy, tmp_path / "b")).step(0, write_rl(tmp_path / "late", {"g0": late}))
+        Learner(learner_config(policy, tmp_path / "b")).step(0, write_rl(tmp_path / "late", {"g0": late}))
 
 
 def test_training_moves_probability_towards_the_better_member(policy: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     good, bad = random_row(rng, [1, 2, 3] * 12), random_row(rng, [1, 2, 3] * 12)
-    learner = Learner(config(policy, tmp_path, optimiser=OptimiserConfig(lr=5e-3)))
+    learner = Learner(learner_config(policy, tmp_path, optimiser=OptimiserConfig(lr=5e-3)))
 
     def logp(row: RowTokens) -> float:
         at = np.flatnonzero(row.mask)
@@ -307,7 +296,7 @@ def test_lora_trains_adapters_only_and_publishes_plain_weights(
     policy: Path, rl_batches: MakeBatch, tmp_path: Path
 ) -> None:
     changes = {"model": {"lora": {"rank": 4}}, "optimiser": OptimiserConfig(lr=1e-2)}
-    learner = Learner(config(policy, tmp_path, **changes))
+    learner = Learner(learner_config(policy, tmp_path, **changes))
     learner.step(0, rl_batches(0))
     learner.step(1, rl_batches(1))
     base, published = weights(policy), weights(tmp_path / "weights/v2")
@@ -319,14 +308,14 @@ def test_lora_trains_adapters_only_and_publishes_plain_weights(
     ids = torch.arange(20)[None]
     with torch.no_grad():
         torch.testing.assert_close(plain(ids).logits, learner.model(ids).logits, atol=1e-4, rtol=1e-4)
-    resumed = Learner(config(policy, tmp_path, **changes))
+    resumed = Learner(learner_config(policy, tmp_path, **changes))
     with torch.no_grad():
         assert torch.equal(resumed.model(ids).logits, learner.model(ids).logits)
 
 
 def test_a_schedule_needs_the_number_of_steps(policy: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="total_steps"):
-        Learner(config(policy, tmp_path, schedule={"kind": "cosine"}))
+        Learner(learner_config(policy, tmp_path, schedule={"kind": "cosine"}))
 
 
 def test_an_unknown_key_names_the_nearest_one() -> None:
@@ -352,7 +341,7 @@ def ask(process: subprocess.Popen[str], request: dict[str, Any] | None = None) -
 def test_the_process_speaks_json_lines_and_survives_a_kill(
     policy: Path, rl_batches: MakeBatch, write_config: Callable[..., Path], tmp_path: Path
 ) -> None:
-    path = write_config("learner.json", **config(policy, tmp_path).model_dump(mode="json"))
+    path = write_config("learner.json", **learner_config(policy, tmp_path).model_dump(mode="json"))
     first = start(path)
     try:
         assert ask(first) == {"event": "ready", "step": -1, "version": 0, "weights": str(policy)}
