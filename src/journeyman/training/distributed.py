@@ -25,7 +25,7 @@ from journeyman.training.batch import RlBatch
 from journeyman.training.config import LearnerConfig
 from journeyman.training.diagnostics import RatioSums
 from journeyman.training.learner import Learner, serve
-from journeyman.training.team import Team
+from journeyman.training.team import Team, leave
 from journeyman.training.update import backward
 
 
@@ -90,4 +90,4 @@ def main(arguments: Namespace, emit: Emit) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run("RL learner on several processes", main))
+    leave(run("RL learner on several processes", main))

@@ -6,7 +6,6 @@ reads and prints what `journeyman.training.sft` does. Updates and losses are tho
 begun on some number of processes goes on on any other. With `sharded` each holds its part of the model (FSDP2).
 """
 
-import sys
 from argparse import Namespace
 from contextlib import nullcontext
 from typing import Any
@@ -20,7 +19,7 @@ from journeyman.store.lock import hold
 from journeyman.training.config import SftTrainConfig
 from journeyman.training.prefix import TrainRow
 from journeyman.training.sft import SftRun, train
-from journeyman.training.team import Team
+from journeyman.training.team import Team, leave
 
 
 class TeamSft(SftRun):
@@ -62,4 +61,4 @@ def main(arguments: Namespace, emit: Emit) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run("SFT on several processes", main))
+    leave(run("SFT on several processes", main))
