@@ -5,11 +5,13 @@ Half of a pair (an emoji that a client cut in two) becomes U+FFFD, as every UTF-
 
 import json
 import math
+import re
 from typing import Any
 
 from journeyman.capture.dialects.base import Refusal
 
-_HALVES = (rb"\ud", rb"\uD", b"\xed")  # half of a pair cannot be written without one of these
+# Half of a pair cannot be written without one of these (a regex finds its backslash at the speed of memchr).
+_ESCAPED, _RAW = re.compile(rb"\\u[dD]"), b"\xed"
 
 
 def _number(text: str) -> float:
@@ -26,7 +28,7 @@ def json_body(raw: bytes) -> Any:
     """The body's value. Raises Refusal where it is no JSON, or nested deeper than can be read."""
     try:
         value = _DECODER.decode(raw.decode(json.detect_encoding(raw), "surrogatepass"))
-        return _whole(value) if any(half in raw for half in _HALVES) else value
+        return _whole(value) if _RAW in raw or _ESCAPED.search(raw) else value
     except ValueError as error:
         raise Refusal(400, "invalid_json", f"the body is not JSON: {error}") from None
     except RecursionError:
