@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from journeyman.errors import UserError
 from journeyman.tokens.base import Message, Renderer
-from journeyman.tokens.families import FAMILIES, families_of, renderer_for
+from journeyman.tokens.choosing import renderer_for
+from journeyman.tokens.families import FAMILIES, families_of
 from journeyman.tokens.renderers import FamilyRenderer, ReadByFamily
 from journeyman.tokens.template import RenderError, TemplateRenderer
 from journeyman.tokens.tiny import write_tiny_tokenizer

@@ -27,7 +27,7 @@ from journeyman.store.atomic import read_lines
 from journeyman.store.layout import Job
 from journeyman.store.lock import hold
 from journeyman.store.seal import is_sealed
-from journeyman.tokens.families import renderer_for
+from journeyman.tokens.choosing import renderer_for
 
 MANUAL_TASK = "by-hand"
 _NAME = re.compile(r"[\w.-]{1,100}")

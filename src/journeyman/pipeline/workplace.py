@@ -83,7 +83,7 @@ async def open_workplace(
     from journeyman.capture.server import Gateway
     from journeyman.harnesses.whitebox.loop import native_harness
     from journeyman.services.client import ServiceHost
-    from journeyman.tokens.families import renderer_for
+    from journeyman.tokens.choosing import renderer_for
 
     async with AsyncExitStack() as stack:
         sandboxes = await stack.enter_async_context(sandbox_provider(sandbox))
