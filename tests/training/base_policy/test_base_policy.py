@@ -43,6 +43,13 @@ def test_what_a_drill_writes_was_shown_before(kind) -> None:
             seen = seen.replace('\\"', '"')
 
 
+@pytest.mark.parametrize("seed", [111, 1316, 1899])
+def test_a_field_is_not_named_as_the_id_beside_it(seed) -> None:
+    scene = service_drills.one_by_one(random.Random(seed))  # seeds at which both were drawn alike
+    calls = [call for message in scene.messages for call in message.get("tool_calls", ())]
+    assert all(len(call["arguments"]) == len(scene.services.get(call["name"], call["arguments"])) for call in calls)
+
+
 def test_drills_are_the_seeds() -> None:
     assert rendered(20, seed=5) == rendered(20, seed=5)
     assert rendered(20, seed=5) != rendered(20, seed=6)

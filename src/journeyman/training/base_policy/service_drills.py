@@ -23,11 +23,12 @@ def _record(rng: random.Random, keys: list[str]) -> dict[str, Any]:
     return record
 
 
-def _keys(rng: random.Random, count: int) -> list[str]:
+def _keys(rng: random.Random, count: int, *taken: str) -> list[str]:
+    """Names of fields, none of them `taken`: a record or a call has one value for each."""
     found: list[str] = []
     while len(found) < count:
         key = words.key(rng).replace(" ", "_")
-        if key not in found:
+        if key not in found and key not in taken:
             found.append(key)
     return found
 
@@ -38,7 +39,7 @@ def fetch(rng: random.Random) -> Scene:
     service, noun = words.nonsense(rng, 1), rng.choice(words.NOUNS)
     tool, parameter = _tool(rng, service, rng.choice(("get", "read", "show")), noun), _parameter(noun, rng)
     scene.services[tool] = (parameter,)
-    keys = _keys(rng, rng.randrange(2, 6))
+    keys = _keys(rng, rng.randrange(2, 6), parameter)
     ids = [words.code(rng) for _ in range(rng.choice((1, 1, 2)))]
     for item in ids:
         scene.records[tool, item] = {parameter: item, **_record(rng, keys)}
@@ -68,16 +69,18 @@ def follow(rng: random.Random) -> Scene:
     get_second = _tool(rng, service, rng.choice(("get", "show")), second)
     verb = rng.choice(words.VERBS)
     change = _tool(rng, service, verb, first)
-    link, detail = f"{second}_id", _keys(rng, 1)[0]
-    scene.services = {get_first: (f"{first}_id",), get_second: (link,), change: (f"{first}_id", detail)}
+    own, link = f"{first}_id", f"{second}_id"
+    detail = _keys(rng, 1, own, link)[0]
+    scene.services = {get_first: (own,), get_second: (link,), change: (own, detail)}
     item, target = words.code(rng), words.code(rng)
     found = words.value(rng)
-    one: dict[str, Any] = {f"{first}_id": item, **_record(rng, _keys(rng, rng.randrange(1, 3))), link: target}
-    two: dict[str, Any] = {link: target, detail: found, **_record(rng, _keys(rng, rng.randrange(1, 3)))}
+    taken = own, link, detail
+    one: dict[str, Any] = {own: item, **_record(rng, _keys(rng, rng.randrange(1, 3), *taken)), link: target}
+    two: dict[str, Any] = {link: target, detail: found, **_record(rng, _keys(rng, rng.randrange(1, 3), *taken))}
     scene.records = {
         (get_first, item): one,
         (get_second, target): two,
-        (change, item): {f"{first}_id": item, "status": rng.choice(("ok", "done", "accepted"))},
+        (change, item): {own: item, "status": rng.choice(("ok", "done", "accepted"))},
     }
     request = rng.choice(
         (
@@ -86,9 +89,9 @@ def follow(rng: random.Random) -> Scene:
         )
     ).format(f=first, F=first.capitalize(), s=second, i=item, v=verb, d=detail)
     posing.open_request(scene, request, [first, second, detail])
-    scene.act((get_first, {f"{first}_id": item}))
+    scene.act((get_first, {own: item}))
     scene.act((get_second, {link: target}))
-    scene.act((change, {f"{first}_id": item, detail: found}))
+    scene.act((change, {own: item, detail: found}))
     posing.write_out(scene, [f"{first}: {item}", f"{second}: {target}", f"{detail}: {found}"])
     return scene
 
@@ -98,7 +101,7 @@ def pick(rng: random.Random) -> Scene:
     scene = Scene(rng)
     service, noun = words.nonsense(rng, 1), rng.choice(words.NOUNS)
     listing, change = _tool(rng, service, "list", noun + "s"), _tool(rng, service, rng.choice(words.VERBS), noun)
-    mark_key, figure_key = _keys(rng, 2)
+    mark_key, figure_key = _keys(rng, 2, "id", "note")
     marks = rng.sample(words.ADJECTIVES, rng.randrange(2, 6))
     figures = rng.sample(range(1, rng.choice((30, 100, 1000))), len(marks))
     ids = [words.code(rng) for _ in marks]
@@ -133,7 +136,7 @@ def file_and_record(rng: random.Random) -> Scene:
     service, noun = words.nonsense(rng, 1), rng.choice(words.NOUNS)
     tool, parameter = _tool(rng, service, "get", noun), _parameter(noun, rng)
     scene.services[tool] = (parameter,)
-    item, keys = words.code(rng), _keys(rng, rng.randrange(1, 4))
+    item, keys = words.code(rng), _keys(rng, rng.randrange(1, 4), parameter)
     scene.records[tool, item] = {parameter: item, **_record(rng, keys)}
     source = scene.path()
     lines = [words.sentence(rng) for _ in range(rng.randrange(0, 4))]
@@ -153,8 +156,8 @@ def record_and_file(rng: random.Random) -> Scene:
     tool, parameter = _tool(rng, service, "get", noun), _parameter(noun, rng)
     scene.services[tool] = (parameter,)
     kinds = rng.sample(words.ADJECTIVES + words.NOUNS, rng.randrange(2, 4))
-    item, link, key = words.code(rng), *_keys(rng, 2)
-    record = {parameter: item, **_record(rng, _keys(rng, rng.randrange(0, 3))), link: kinds[0]}
+    item, link, key = words.code(rng), *_keys(rng, 2, parameter)
+    record = {parameter: item, **_record(rng, _keys(rng, rng.randrange(0, 3), parameter, link)), link: kinds[0]}
     scene.records[tool, item] = record
     found = {kind: words.value(rng) for kind in kinds}
     for kind in rng.sample(kinds, len(kinds)):
@@ -179,7 +182,7 @@ def one_by_one(rng: random.Random) -> Scene:
     scene = Scene(rng)
     service, noun = words.nonsense(rng, 1), rng.choice(words.NOUNS)
     get, change = _tool(rng, service, "get", noun), _tool(rng, service, rng.choice(words.VERBS), noun)
-    figure, extra = _keys(rng, 2)
+    figure, extra = _keys(rng, 2, noun)
     scene.services = {get: (noun,), change: (noun, extra)}
     prefix = rng.choice("ABCDEFGHKLMNPRSTW")
     items = [f"{prefix}{n}" for n in rng.sample(range(1, 10), rng.randrange(2, 5))]
@@ -190,7 +193,8 @@ def one_by_one(rng: random.Random) -> Scene:
     ]
     note = words.code(rng)
     for item, amount in zip(items, amounts, strict=False):
-        scene.records[get, item] = {noun: item, **_record(rng, _keys(rng, rng.randrange(0, 3))), figure: amount}
+        record = _record(rng, _keys(rng, rng.randrange(0, 3), noun, figure))
+        scene.records[get, item] = {noun: item, **record, figure: amount}
     scene.records[change, items[good]] = {noun: items[good], "status": rng.choice(("ok", "done", "open"))}
     listed = f"{noun}s {' '.join(items)}"
     path = scene.path()
