@@ -11,6 +11,7 @@ from journeyman.pipeline.explain import updates
 from journeyman.pipeline.recipe import STAGES
 from journeyman.pipeline.trackers.base import installed
 from journeyman.pipeline.verification import verify_path
+from journeyman.records.report import Report
 from journeyman.store.atomic import read_lines
 from journeyman.store.layout import Job
 from tests.pipeline.conftest import Made, typed
@@ -127,6 +128,7 @@ def sealed_files(run: Path) -> dict[str, Path]:
         for p in sorted(package.rglob("*"))
         if p.is_file() and p.stat().st_size
     }
+    found["report"] = job.report / "report.json"
     for dataset in (job.data / "sft", job.data / "rl" / "00001"):
         found |= {f"dataset {dataset.name} {p.name}": p for p in sorted(dataset.iterdir()) if p.stat().st_size}
     for policy in (job.weights / "sft", job.weights / "rl" / "v2", job.weights / "merged"):
@@ -162,6 +164,25 @@ def verify_part(run: Path, path: Path) -> list[str]:
         if part == run:
             break
     return verify_path(run).faults
+
+
+def test_an_attempt_taken_away_a_figure_written_anew_and_another_recipe_are_found(made: Made, tmp_path: Path) -> None:
+    run = Job(tmp_path / "copy")
+    shutil.copytree(made.directory, run.root)
+    attempt = next(iter(run.sealed("rl")))
+    shutil.rmtree(attempt)
+    shutil.rmtree(run.grades_dir(run.key_of(attempt)))
+    faults = verify_path(run.root).faults
+    assert any("attempts at T = " in fault for fault in faults)
+    assert any("the sealed episodes and grades say" in fault for fault in faults)
+    typed("report", run.root)  # leaves attempts out, and says so of itself
+    assert [fault for fault in verify_path(run.root).faults if "attempts at T = " not in fault] == []
+    told = json.loads((run.report / "report.json").read_bytes())
+    told["arms"][0]["reward"]["value"] += 0.5
+    (run.report / "report.json").write_bytes(Report.model_validate(told).checked().canonical())
+    assert any(" of base, " in fault for fault in verify_path(run.root).faults)
+    run.config.write_text(run.config.read_text() + "# other\n")
+    assert any(str(run.config) in fault for fault in verify_path(run.root).faults)
 
 
 def test_the_command_exits_1_and_names_the_file(made: Made, tmp_path: Path) -> None:

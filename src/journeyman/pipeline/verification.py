@@ -14,6 +14,7 @@ from journeyman.admission.release import MARKER as RELEASED
 from journeyman.admission.release import verify_release
 from journeyman.capture.verify import Verified, verify_job
 from journeyman.errors import JourneymanError, UserError
+from journeyman.pipeline.recomputing import report_faults
 from journeyman.records.base import sha256_hex
 from journeyman.records.grade import Grade
 from journeyman.records.sample import Checkpoint
@@ -93,6 +94,9 @@ def _run(job: Job) -> Checked:
     faults += _releases([p.parent for p in sorted(job.tasks.glob(f"*/{RELEASED}"))], counts)
     faults += _datasets([p.parent for p in sorted(job.data.glob(f"**/{DATASET}"))], counts, verified)
     faults += _checkpoints([p.parent for p in sorted(job.weights.glob(f"**/{CHECKPOINT}"))], counts)
+    if (job.report / "report.json").exists():
+        counts["reports"] = 1
+        faults += report_faults(job) if not faults else []  # what is broken already cannot be recomputed
     return Checked(counts, faults)
 
 

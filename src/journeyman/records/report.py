@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from journeyman.records.base import Record
+from journeyman.records.base import Checked, Record
 
 
 class Interval(Record):
@@ -143,7 +143,7 @@ class Pricing(Record):
     note: str = ""  # what a reader should know about the choice
 
 
-class Report(Record):
+class Report(Checked):
     """Everything on the page."""
 
     format: str = "journeyman-report-1"

@@ -12,5 +12,5 @@ def write_report(report: Report, directory: Path) -> tuple[Path, Path]:
     directory.mkdir(parents=True, exist_ok=True)
     page, data = directory / "index.html", directory / "report.json"
     write_atomic(page, render_html(report).encode())
-    write_atomic(data, report.model_dump_json(indent=2).encode() + b"\n")
+    write_atomic(data, report.checked().canonical())
     return page, data

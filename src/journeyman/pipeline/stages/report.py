@@ -18,19 +18,23 @@ from journeyman.pipeline.explain import decode, ledger_lines, updates
 from journeyman.pipeline.explain_text import tokenizer_of
 from journeyman.pipeline.stages.evaluate import evaluated
 from journeyman.pipeline.state import Run
+from journeyman.records.base import sha256_hex
 from journeyman.records.report import Report, ShownEpisode
 from journeyman.records.sample import Update
 from journeyman.records.task import Task
 from journeyman.store.atomic import read_lines
+from journeyman.store.layout import Job
 from journeyman.tasks.package import load_task
+
+CONFIG = "config.toml"  # the fact that names it
 
 
 def _facts(run: Run, tasks: dict[str, Task]) -> dict[str, str]:
-    recipe = run.recipe
     spent = {str(line["stage"]): line for line in ledger_lines(run.job, "spent.jsonl")}
     facts = {
-        "recipe": f"{recipe.name} {recipe.identity()[:16]}, seed {recipe.seed}",
-        "held-out tasks": f"{len(tasks)}, first seed {recipe.tasks.heldout_seed}",
+        "recipe": f"{run.recipe.name} {run.recipe.identity()[:16]}, seed {run.recipe.seed}",
+        CONFIG: config_digest(run.job),
+        "held-out tasks": f"{len(tasks)}, first seed {run.recipe.tasks.heldout_seed}",
         "held-out differ from training in": "entities, figures and sentence templates, not in the kind of task",
         "made with": f"journeyman {journeyman.__version__}, Python {platform.python_version()}",
         "machine": f"{platform.machine()}, {platform.system()}",
@@ -71,10 +75,24 @@ def _updates(run: Run) -> list[Update]:
     return [u.model_copy(update={"metrics": {**seen.get(u.step, {}), **u.metrics}}) for u in updates(run.job)]
 
 
+def heldout_tasks(run: Run) -> dict[str, Task]:
+    """The held-out tasks by slug. Raises UserError where the release is not here, or not what was made."""
+    return {d.name: load_task(d, handlers=False) for d in open_release(run.release).task_dirs("heldout")}
+
+
+def policies_of(run: Run) -> list[str]:
+    """Labels of the evaluated policies, in the order they are told."""
+    return [name.partition("=")[0] for name in evaluated(run)]
+
+
+def config_digest(job: Job) -> str:
+    """How a report names the recipe as it was written, whatever a later version's defaults are."""
+    return sha256_hex(job.config.read_bytes())[:16]
+
+
 def build(run: Run) -> Report:
     """The report record of what the run has sealed and graded so far."""
-    tasks = {d.name: load_task(d, handlers=False) for d in open_release(run.release).task_dirs("heldout")}
-    policies = [name.partition("=")[0] for name in evaluated(run)]
+    tasks, policies = heldout_tasks(run), policies_of(run)
     directories = [d for policy in policies for d in run.job.sealed(policy)]
     if not directories:
         raise UserError(f"{run.job.root} has no held-out episode yet: type journeyman run RECIPE --resume first")
