@@ -1,6 +1,8 @@
 """The recipe of the shipped policy: drills are consistent, text survives the tokenizer, the template only appends."""
 
+import hashlib
 import itertools
+import json
 import random
 import re
 from pathlib import Path
@@ -48,6 +50,14 @@ def test_a_field_is_not_named_as_the_id_beside_it(seed) -> None:
     scene = service_drills.one_by_one(random.Random(seed))  # seeds at which both were drawn alike
     calls = [call for message in scene.messages for call in message.get("tool_calls", ())]
     assert all(len(call["arguments"]) == len(scene.services.get(call["name"], call["arguments"])) for call in calls)
+
+
+def test_the_shipped_weights_are_of_this_recipe() -> None:
+    shipped = TEMPLATE.parent
+    made_by = json.loads((shipped / train.MADE_BY).read_text())
+    weights = hashlib.sha256((shipped / "model.safetensors").read_bytes()).hexdigest()
+    ours = train.origin(TEMPLATE.read_text(), 0, train.Recipe())
+    assert made_by == {**ours, "weights_sha256": weights}, "run `make policy` and ship what it writes"
 
 
 def test_drills_are_the_seeds() -> None:
@@ -122,7 +132,7 @@ def test_training_lowers_the_loss_and_saves_a_model(small: Tokenizer, tmp_path: 
     recipe = train.Recipe(steps=12, batch_tokens=2000, warmup=1, fade=1, muon_lr=0.002, adamw_lr=6e-4)
     train.train(model, train.rows(small, template, 1), train.copies(random.Random(2), small.get_vocab_size()), recipe)
     assert _loss(model, unseen) < before
-    train.save(model, small, TEMPLATE.read_text(), tmp_path)
+    train.save(model, small, TEMPLATE.read_text(), {}, tmp_path)
     written = {path.name for path in tmp_path.iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json", "chat_template.jinja"} <= written
 

@@ -28,8 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
     model = train.build_model(tokenizer, options.seed)
     drills = train.rows(tokenizer, template, options.seed + 1)
     repeats = train.copies(random.Random(options.seed + 2), tokenizer.get_vocab_size())
-    train.train(model, drills, repeats, train.Recipe(steps=options.steps))
-    train.save(model, tokenizer, source, options.out)
+    recipe = train.Recipe(steps=options.steps)
+    train.train(model, drills, repeats, recipe)
+    train.save(model, tokenizer, source, train.origin(source, options.seed, recipe), options.out)
     print(f"wrote {options.out}")
     return 0
 

@@ -1,12 +1,14 @@
 """Trains the small policy on drills. Same seed, same thread count, same weights."""
 
+import hashlib
+import itertools
 import json
 import math
 import random
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from journeyman.training.config import ForwardConfig
 from journeyman.training.forward import make_forward
 from journeyman.training.prefix import TrainRow
 
+MADE_BY = "made_by.json"  # says what the shipped weights come from
 HIDDEN, LAYERS, HEADS, KV_HEADS, INTERMEDIATE = 128, 3, 4, 2, 352
 
 
@@ -143,10 +146,25 @@ def train(model: LlamaForCausalLM, drills: Iterator[Row], repeats: Iterator[Row]
             print(f"step {step}/{recipe.steps} loss {total:.4f} tokens/s {rate:.0f}", flush=True)
 
 
-def save(model: LlamaForCausalLM, tokenizer: Tokenizer, template: str, out: Path) -> None:
-    """A Hugging Face directory."""
+def origin(template: str, seed: int, recipe: Recipe) -> dict[str, Any]:
+    """What decides the weights: shape, recipe, seed and a digest of the first 2,000 drills. Equal: made alike."""
+    compiled, digest = corpus.compile_template(template), hashlib.sha256()
+    for scene in itertools.islice(corpus.scenes(random.Random(seed)), 2_000):
+        digest.update(corpus.render(compiled, scene.messages, scene.tools()).encode())
+    return {
+        "shape": [HIDDEN, LAYERS, HEADS, KV_HEADS, INTERMEDIATE],
+        "recipe": asdict(recipe),
+        "seed": seed,
+        "drills_sha256": digest.hexdigest(),
+    }
+
+
+def save(model: LlamaForCausalLM, tokenizer: Tokenizer, template: str, made_by: dict[str, Any], out: Path) -> None:
+    """A Hugging Face directory; `made_by` (of `origin`) goes in with the digest of the weights."""
     out.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(out, safe_serialization=True)
     bpe.save_tokenizer(tokenizer, template, out)
     generation = {"eos_token_id": tokenizer.token_to_id("<|end|>"), "pad_token_id": tokenizer.token_to_id("<|pad|>")}
     (out / "generation_config.json").write_text(json.dumps(generation, indent=2) + "\n")
+    weights = hashlib.sha256((out / "model.safetensors").read_bytes()).hexdigest()
+    (out / MADE_BY).write_text(json.dumps({**made_by, "weights_sha256": weights}, indent=2) + "\n")
