@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 import journeyman.records
-from journeyman.records.base import Record, canonical_json
+from journeyman.records.base import Record, canonical_json, first_fault
 from journeyman.records.episode import EpisodeSpec, Seal
 from journeyman.records.grade import Grade, GraderIdentity
 from journeyman.records.outcome import Graded, Outcome, Quarantined
@@ -123,3 +123,18 @@ def test_every_try_of_an_attempt_has_its_own_place() -> None:
     spec = EpisodeSpec(job="job", policy="rl", task="t", group="g", attempt=3)
     assert spec.id == "job/rl/t/g/3.0"
     assert spec.model_copy(update={"try_": 1}).key == "rl/t/g/3.1"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ("{", "seal.json: Invalid JSON: EOF while parsing an object at line 1 column 1"),
+        ('{"files": {"a": 7}}', "files.a: Input should be a valid string (got 7)"),
+        ('{"files": {}, "more": 1}', "more: Extra inputs are not permitted"),
+        ("{}", "files: Field required"),
+    ],
+)
+def test_what_reading_a_record_found_wrong_is_one_line_with_its_place(data: str, said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Seal.parse(data)
+    assert first_fault(caught.value, "seal.json") == said

@@ -17,6 +17,7 @@ from journeyman.capture.dialects.base import Refusal
 from journeyman.capture.slot import Slot
 from journeyman.engines.base import Engine
 from journeyman.errors import Failure
+from journeyman.records.base import first_fault
 from journeyman.records.episode import EpisodeSpec
 from journeyman.store.layout import Job
 
@@ -53,8 +54,7 @@ class Admin:
             except web.HTTPRequestEntityTooLarge as error:
                 return _error(413, "body_too_large", str(error.text))
             except ValidationError as error:
-                first = error.errors()[0]
-                return _error(400, "invalid_request", f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+                return _error(400, "invalid_request", first_fault(error, "body"))
             except ValueError as error:
                 return _error(400, "invalid_json", f"the body is not JSON: {error}")
             except Refusal as refusal:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from journeyman.records.base import Record
+from journeyman.records.base import Record, first_fault
 from journeyman.records.episode import Episode
 from journeyman.records.turn import AgentRun, Segment, ToolEvent, Turn
 from journeyman.store.atomic import read_lines
@@ -61,8 +61,6 @@ def _unreadable_line(path: Path) -> str:
             inside = len(line.decode()[: error.pos].encode())
             return f"first unreadable at byte {at + inside}, line {number}"
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            return f"line {number} (bytes {at} to {at + len(line)}): {where}: {first['msg']}"
+            return f"line {number} (bytes {at} to {at + len(line)}): {first_fault(error)}"
         at += len(line)
     return ""

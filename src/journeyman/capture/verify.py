@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from journeyman.capture.damage import COLUMNS, damaged_turn, place_of
-from journeyman.records.base import Record
+from journeyman.records.base import Record, first_fault
 from journeyman.records.episode import Seal
 from journeyman.records.turn import Segment, Span, Turn
 from journeyman.store.layout import SEAL_NAME, Job
@@ -119,8 +119,7 @@ def _examine(episode: SealedEpisode) -> tuple[Fault | None, tuple[Certificate, .
         if error.path is not None and (place := place_of(error.path)):
             detail = f"{detail}; {place}"
     except ValidationError as error:
-        first = error.errors()[0]
-        name, detail = "records", f"{error.title}.{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        name, detail = "records", f"{error.title}.{first_fault(error)}"
     except CertificateError as error:
         name, detail = error.name, error.detail
     except _Broken as error:

@@ -14,7 +14,7 @@ from journeyman.errors import UserError
 from journeyman.grading import artifacts, programs, systems
 from journeyman.grading.evidence import SealedEvidence
 from journeyman.grading.finding import Finding
-from journeyman.records.base import Record
+from journeyman.records.base import Record, first_fault
 from journeyman.records.rubric import Check
 
 CHECKS_VERSION = "checks.v1"
@@ -92,9 +92,7 @@ def parse(check: Check) -> tuple[Kind, Record]:
     try:
         return kind, kind.args.model_validate(check.args)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "arguments"
-        raise UserError(f"check {check.kind}: {where}: {first['msg']} (got {first['input']!r})") from None
+        raise UserError(f"check {check.kind}: {first_fault(error, 'arguments')}") from None
 
 
 def decide(check: Check, evidence: SealedEvidence) -> Finding:

@@ -13,7 +13,7 @@ from journeyman.errors import GraderFailure, UserError
 from journeyman.grading.combine import grade, identity_of
 from journeyman.grading.evidence import SealedEvidence
 from journeyman.grading.programs import HerePrograms
-from journeyman.records.base import canonical_json, sha256_hex
+from journeyman.records.base import canonical_json, first_fault, sha256_hex
 from journeyman.records.grade import OPTIMISED, REPORTED, Grade
 from journeyman.records.rubric import Check, Rubric
 from journeyman.services.base import LedgerEntry
@@ -48,7 +48,7 @@ def _read_rubric(path: Path) -> Rubric:
     except FileNotFoundError:
         raise UserError(f"{path} is missing: --tests names the directory with rubric.json") from None
     except ValidationError as error:
-        raise UserError(f"{path}: {error.errors()[0]['msg']}") from None
+        raise UserError(f"{path}: {first_fault(error)}") from None
     judged = [c.id for c in rubric.criteria if not isinstance(c.decide, Check)]
     if judged:
         raise GraderFailure("no_judge", f"criterion {judged[0]} is judged; a verifier image has no judge")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic import BaseModel, ValidationError
 
 from journeyman.errors import UserError
+from journeyman.records.base import first_fault
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -51,6 +52,5 @@ def make_method(config: str | dict[str, Any]) -> MergeMethod:
     except (ImportError, AttributeError) as error:
         raise UserError(f"merge method {name!r} cannot be imported ({error}): give module:Class") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        raise UserError(f"merge method {name!r}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise UserError(f"merge method {name!r}: {first_fault(error)}") from None
     return made

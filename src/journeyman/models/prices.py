@@ -7,7 +7,7 @@ from pydantic import ValidationError, field_validator
 
 from journeyman.errors import UserError
 from journeyman.models.base import ModelUsage
-from journeyman.records.base import Record
+from journeyman.records.base import Record, first_fault
 
 _MILLION = Decimal(1_000_000)
 
@@ -53,8 +53,7 @@ class PriceTable(Record):
         except FileNotFoundError:
             raise UserError(f"{path}: no such price table") from None
         except ValidationError as error:
-            first = error.errors()[0]
-            raise UserError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+            raise UserError(f"{path}: {first_fault(error)}") from None
 
     def price(self, model: str) -> Price:
         """The cheapest provider's rates for `model` (input plus output rate). Raises UserError where there is none."""

@@ -12,6 +12,7 @@ from journeyman.pipeline.progress import Silent
 from journeyman.pipeline.recipe import load_recipe
 from journeyman.pipeline.stages.report import CONFIG, config_digest, heldout_tasks, policies_of
 from journeyman.pipeline.state import Run
+from journeyman.records.base import first_fault
 from journeyman.records.report import Arm, Report
 from journeyman.records.task import Task
 from journeyman.store.layout import Job
@@ -28,7 +29,7 @@ def report_faults(job: Job) -> Iterator[str]:
     try:
         told = Report.parse(data)
     except ValueError as error:
-        yield f"{path} is unreadable: {str(error).splitlines()[0]}"
+        yield f"{path} is unreadable: {first_fault(error)}"
         return
     if told.check and not told.is_what(data):
         yield f"{path} changed after it was written"

@@ -15,7 +15,7 @@ from journeyman.admission.release import verify_release
 from journeyman.capture.verify import Verified, verify_job
 from journeyman.errors import JourneymanError, UserError
 from journeyman.pipeline.recomputing import report_faults
-from journeyman.records.base import sha256_hex
+from journeyman.records.base import first_fault, sha256_hex
 from journeyman.records.grade import Grade
 from journeyman.records.sample import Checkpoint
 from journeyman.store.dataset import MARKER as DATASET
@@ -109,7 +109,7 @@ def _grades(job: Job, counts: dict[str, int]) -> Iterator[str]:
         try:
             grade = Grade.parse(data)
         except ValueError as error:
-            yield f"{path} is unreadable: {str(error).splitlines()[0]}"
+            yield f"{path} is unreadable: {first_fault(error)}"
             continue
         if not grade.is_what(data):
             yield f"{path} changed after it was written"
@@ -141,7 +141,7 @@ def _datasets(directories: list[Path], counts: dict[str, int], verified: Verifie
         except JourneymanError as error:
             yield str(error)
         except ValueError as error:
-            yield f"{directory / DATASET} is unreadable: {str(error).splitlines()[0]}"
+            yield f"{directory / DATASET} is unreadable: {first_fault(error)}"
 
 
 def _row_fault(dataset: Dataset, index: int, verified: Verified | None) -> str:
@@ -174,7 +174,7 @@ def _checkpoints(directories: list[Path], counts: dict[str, int]) -> Iterator[st
         try:
             record = Checkpoint.parse(data)
         except ValueError as error:
-            yield f"{directory / CHECKPOINT} is unreadable: {str(error).splitlines()[0]}"
+            yield f"{directory / CHECKPOINT} is unreadable: {first_fault(error)}"
             continue
         if not record.is_what(data):
             yield f"{directory / CHECKPOINT} changed after it was written"

@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 
 def canonical_json(value: Any) -> bytes:
@@ -15,6 +15,22 @@ def canonical_json(value: Any) -> bytes:
 def sha256_hex(data: bytes) -> str:
     """Lower-case hex sha256 of `data`."""
     return hashlib.sha256(data).hexdigest()
+
+
+_SELF_TOLD = ("value_error", "json_invalid", "missing", "extra_forbidden")  # their texts say enough without the value
+
+
+def first_fault(error: ValueError, whole: str = "") -> str:
+    """The first thing that reading a record found wrong, as `place: what`; `whole` names it where no key does."""
+    if not isinstance(error, ValidationError):
+        return str(error).splitlines()[0]
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"])) or whole
+    what = first["msg"].removeprefix("Value error, ")
+    given = first["input"]
+    if first["type"] not in _SELF_TOLD and isinstance(given, str | int | float):
+        what = f"{what} (got {given[:80] if isinstance(given, str) else given!r})"
+    return f"{place}: {what}" if place else what
 
 
 class Record(BaseModel):

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from journeyman.errors import ServiceFailure
+from journeyman.records.base import first_fault
 from journeyman.records.task import ServiceGrant
 from journeyman.services.definition import ToolDefinition
 from journeyman.services.definitions import load_service
@@ -97,7 +98,7 @@ def _check_shape(tool: ToolDefinition, shown: str, result: Any) -> Iterator[str]
     try:
         tool.result.validate_python(result, strict=True)
     except ValidationError as error:
-        yield f"{shown}: the result has not the declared shape: {error.errors(include_url=False)[0]['msg']}"
+        yield f"{shown}: the result has not the declared shape: {first_fault(error)}"
 
 
 def _check_denied(world: World, service: str, tool: str, arguments: dict[str, Any]) -> Iterator[str]:

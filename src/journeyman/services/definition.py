@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
+from journeyman.records.base import first_fault
 from journeyman.services.tables import Table
 
 Handler = Callable[..., Any]
@@ -107,7 +108,7 @@ class ToolDefinition:
                 raise Refused(f"unknown argument {where}; {self.name} takes: {known}") from None
             if first["type"] == "missing":
                 raise Refused(f"missing argument {where}; {self.name} takes: {known}") from None
-            raise Refused(f"{where or 'arguments'}: {first['msg']}") from None
+            raise Refused(f"{first_fault(error, 'arguments')}") from None
 
 
 def tool(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import ValidationError, model_validator
 
 from journeyman.errors import UserError
-from journeyman.records.base import Record
+from journeyman.records.base import Record, first_fault
 
 Effect = Literal["timeout_after_commit", "timeout_before_commit", "unavailable", "crash"]
 
@@ -45,9 +45,7 @@ def read_faults(service: str, declared: Sequence[dict[str, Any]], tools: Sequenc
         try:
             fault = Fault.model_validate(entry)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(str(part) for part in first["loc"]) or "fault"
-            raise UserError(f"fault {entry} of service {service}: {place}: {first['msg']}") from None
+            raise UserError(f"fault {entry} of service {service}: {first_fault(error, 'fault')}") from None
         if fault.tool not in tools:
             raise UserError(f"fault of service {service} names unknown tool {fault.tool!r}; known: {', '.join(tools)}")
         faults.append(fault)

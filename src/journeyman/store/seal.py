@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from journeyman.errors import JourneymanError
-from journeyman.records.base import sha256_hex
+from journeyman.records.base import first_fault, sha256_hex
 from journeyman.records.episode import Seal
 from journeyman.store.atomic import create_only
 from journeyman.store.layout import SEAL_NAME
@@ -54,7 +54,7 @@ def read_seal(directory: Path) -> Seal:
     except FileNotFoundError:
         raise SealBroken(f"{path} is missing: the directory was never sealed") from None
     except ValueError as error:
-        raise SealBroken(f"{path} is unreadable: {str(error).splitlines()[0]}") from None
+        raise SealBroken(f"{path} is unreadable: {first_fault(error)}") from None
 
 
 def seal_digest(directory: Path) -> str:

@@ -9,10 +9,8 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from journeyman.errors import SandboxFailure, UserError
-from journeyman.records.base import Record, canonical_json, sha256_hex
+from journeyman.records.base import Record, canonical_json, first_fault, sha256_hex
 from journeyman.records.rubric import Check, Criterion, Rubric
 from journeyman.records.task import Budget, Plan, PlanStep, Requirement, Task, TaskMetadata, ToolCall, WorldFile
 from journeyman.sandbox.base import SandboxProvider, SandboxSpec, WorkspaceChange
@@ -51,8 +49,8 @@ def _read_toml(source: Path) -> ClawToml:
     path = source / "task.toml"
     try:
         return ClawToml.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (ValidationError, tomllib.TOMLDecodeError) as error:
-        raise UserError(f"{path}: {str(error).splitlines()[0]}") from None
+    except ValueError as error:  # not text, not TOML, or not the suite's fields
+        raise UserError(f"{path}: {first_fault(error)}") from None
 
 
 async def prepare(source: Path, out: Path, site: Path, sandboxes: SandboxProvider) -> Path:

@@ -11,7 +11,7 @@ import tomli_w
 from pydantic import Field, ValidationError
 
 from journeyman.errors import UserError
-from journeyman.records.base import Record
+from journeyman.records.base import Record, first_fault
 from journeyman.records.task import Budget, Requirement, ServiceGrant, TaskMetadata, WorldFile
 
 SCHEMA_VERSION = "1.4"
@@ -106,7 +106,7 @@ def _first(error: ValidationError) -> str:
     first = error.errors()[0]
     path = [str(part) for part in first["loc"]]
     if first["type"] != "extra_forbidden":
-        return f"{'.'.join(path)}: {first['msg']} (got {first['input']!r})"[:300]
+        return first_fault(error)
     near = difflib.get_close_matches(path[-1], _keys(TaskToml, path[:-1]), n=1, cutoff=0.0)
     return f"unknown key {'.'.join(path)!r}" + (f"; did you mean {near[0]!r}?" if near else "")
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from journeyman import __version__
 from journeyman.errors import UserError
-from journeyman.records.base import Record, sha256_hex
+from journeyman.records.base import Record, first_fault, sha256_hex
 from journeyman.records.rubric import Rubric
 from journeyman.records.task import Plan, Task, WorldFile
 from journeyman.tasks.contract import ToolContract, check_realised, realised
@@ -143,9 +143,7 @@ def _parse(kind: type[Any], data: bytes, where: Path) -> Any:
     try:
         return kind.parse(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "file"
-        raise UserError(f"{where}: {place}: {first['msg']}") from None
+        raise UserError(f"{where}: {first_fault(error, 'file')}") from None
 
 
 def _parts(directory: Path) -> tuple[OurMetadata, ToolContract, Rubric, dict[str, bytes]]:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from journeyman.errors import JourneymanError
 from journeyman.models.base import Completion, Model, ModelMessage, ModelUsage
-from journeyman.records.base import Record, canonical_json, sha256_hex
+from journeyman.records.base import Record, canonical_json, first_fault, sha256_hex
 from journeyman.store.atomic import append_line, read_lines
 
 
@@ -82,5 +82,4 @@ def read_answer(kind: type[R], text: str) -> R | str:
     except json.JSONDecodeError as error:
         return f"the answer is not JSON: {error}"
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'answer'}: {first['msg']}"
+        return first_fault(error, "answer")

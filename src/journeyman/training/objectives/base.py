@@ -12,6 +12,7 @@ import torch
 from pydantic import BaseModel, ValidationError
 
 from journeyman.errors import UserError
+from journeyman.records.base import first_fault
 from journeyman.training.methods import DEFAULT, METHODS
 
 if TYPE_CHECKING:
@@ -92,8 +93,7 @@ def make_objective(config: dict[str, Any]) -> Objective:
     except (ImportError, AttributeError) as error:
         raise UserError(f"objective {name!r} cannot be imported ({error}): give module:Class") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        raise UserError(f"objective {name!r}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise UserError(f"objective {name!r}: {first_fault(error)}") from None
     return made
 
 
