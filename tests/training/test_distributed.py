@@ -27,6 +27,7 @@ from .conftest import learner_config, random_row, write_sft
 from .teams import together
 
 MakeBatch = Callable[[int], Path]
+SAO = {"name": "sao", "critic": {"pretrain_steps": 0, "optimiser": {"lr": 1e-3}}}
 NEAR = 2e-5
 """Relative: fp32 sums in another order. A whole factor would be a wrong reduction."""
 
@@ -58,7 +59,8 @@ def alike(ours: Path, theirs: Path, tolerance: float = NEAR) -> bool:
 
 def agree(found: dict[str, float], metrics: dict[str, float]) -> None:
     assert found.keys() == metrics.keys()
-    for name in ("loss", "gradient_norm", "ratio_mean", "ratio_max", "entropy", "k3", "ess"):
+    names = {"loss", "gradient_norm", "ratio_mean", "ratio_max", "entropy", "k3", "ess"}
+    for name in names | found.keys() & {"value_loss", "value_mean", "critic_gradient_norm", "explained_variance"}:
         assert found[name] == pytest.approx(metrics[name], rel=NEAR, abs=1e-7), name
 
 
@@ -108,8 +110,11 @@ def test_two_launched_processes_learn_what_one_does(policy: Path, rl_batches: Ma
         (3, {"forward": {"micro_tokens": 64}}),  # eight members over three: unequal work, one micro-batch each
         (2, {"model": {"lora": {"rank": 4}}}),
         (2, {"optimiser": OptimiserConfig(kind="muon", lr=1e-3)}),
+        (2, {"objective": SAO}),
+        (3, {"objective": SAO, "forward": {"kind": "rows", "micro_tokens": 100}}),
+        (9, {"objective": SAO, "sharded": False}),  # more processes than members: one has nothing to do
     ],
-    ids=["whole", "rows", "three", "lora", "muon"],
+    ids=["whole", "rows", "three", "lora", "muon", "critic", "critic rows", "critic whole"],
 )
 def test_processes_that_stop_after_every_step_learn_what_one_does(
     policy: Path, rl_batches: MakeBatch, tmp_path: Path, world: int, changes: dict[str, Any]

@@ -13,13 +13,21 @@ from journeyman.records.batch import Group, Member
 from journeyman.records.sample import Update
 from journeyman.store.atomic import read_lines
 from journeyman.training.batch import RlBatch
-from journeyman.training.config import CriticConfig, ForwardConfig, LearnerConfig, ModelConfig, OptimiserConfig
+from journeyman.training.config import (
+    CriticConfig,
+    ForwardConfig,
+    LearnerConfig,
+    LoraConfig,
+    ModelConfig,
+    OptimiserConfig,
+)
 from journeyman.training.credit import CreditConfig, credit
 from journeyman.training.critic import Critic, value_loss
 from journeyman.training.gae import BLOCK, discounted, estimate, explained_variance, length_adaptive
 from journeyman.training.learner import Learner
 from journeyman.training.objectives.base import Totals
 from journeyman.training.objectives.dis import Dis
+from journeyman.training.policy import load_critic
 from journeyman.training.prefix import TrainRow
 
 from .conftest import VOCABULARY, random_row, write_rl
@@ -216,7 +224,7 @@ def test_the_ledger_tells_a_members_mean_advantage(policy: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("kind", ["lean", "packed", "rows"])
 def test_values_do_not_depend_on_the_forward_nor_on_what_follows(policy: Path, kind: Any) -> None:
-    critic = Critic(policy, CriticConfig(), ModelConfig(), ForwardConfig(kind=kind, micro_tokens=50), 0)
+    critic = Critic(load_critic(policy, ModelConfig()), CriticConfig(), ForwardConfig(kind=kind, micro_tokens=50))
     with torch.no_grad():
         critic.model.lm_head.weight.normal_()
     rng = np.random.default_rng(0)
@@ -243,18 +251,18 @@ def test_a_segment_beyond_the_limit_is_context_only_and_counted(policy: Path, tm
 
 
 def test_frozen_attention_and_lora_train_what_they_say(policy: Path, tmp_path: Path) -> None:
-    frozen = Critic(policy, CriticConfig(freeze_attention=True), ModelConfig(), ForwardConfig(), 0)
+    frozen = Critic(load_critic(policy, ModelConfig(), freeze_attention=True), CriticConfig(), ForwardConfig())
     names = {n for n, p in frozen.model.named_parameters() if p.requires_grad}
     assert "lm_head.weight" in names
     assert not any("self_attn" in n for n in names)
-    lora = Critic(policy, CriticConfig(), ModelConfig(lora={"rank": 2}), ForwardConfig(), 0)  # type: ignore[arg-type]
+    lora = Critic(load_critic(policy, ModelConfig(lora=LoraConfig(rank=2))), CriticConfig(), ForwardConfig())
     names = {n for n, p in lora.model.named_parameters() if p.requires_grad}
     assert all("lora_" in n or n.endswith("lm_head.weight") for n in names)
     assert any(n.endswith("lm_head.weight") for n in names)
 
 
 def test_the_base_weights_of_the_critic_are_the_policys(policy: Path) -> None:
-    critic = Critic(policy, CriticConfig(), ModelConfig(), ForwardConfig(), 0)
+    critic = Critic(load_critic(policy, ModelConfig()), CriticConfig(), ForwardConfig())
     held = dict(critic.model.named_parameters())
     assert all(torch.equal(held[n], w) for n, w in weights(policy).items())
     assert held["lm_head.weight"].shape == (1, 32)

@@ -4,20 +4,19 @@ V_t is the value head at position t - 1, the state before trained token t; nothi
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from journeyman.training.batch import RlBatch
-from journeyman.training.config import CriticConfig, ForwardConfig, ModelConfig
-from journeyman.training.forward import make_forward
+from journeyman.training.config import CriticConfig, ForwardConfig
+from journeyman.training.forward import Pace, make_forward
 from journeyman.training.gae import Estimates, estimate, explained_variance
 from journeyman.training.optim import Optimiser
-from journeyman.training.policy import load_critic, restore, trained_state
+from journeyman.training.policy import restore, trained_state
 from journeyman.training.prefix import TrainRow
 
 FloatArray = npt.NDArray[np.float64]
@@ -27,12 +26,13 @@ class Critic:
     """Owns the value model and its cursor."""
 
     def __init__(
-        self, initial: Path, settings: CriticConfig, model: ModelConfig, forward: ForwardConfig, seed: int
+        self, model: nn.Module, settings: CriticConfig, forward: ForwardConfig, pace: Pace | None = None
     ) -> None:
+        """`model`: of `load_critic`; `pace`: given iff it is sharded."""
         self.settings = settings
-        self.model = load_critic(initial, model, settings.freeze_attention, seed)
+        self.model = model
         self.optimiser = Optimiser(self.model, settings.optimiser)
-        self.forward = make_forward(self.model, forward)
+        self.forward = make_forward(self.model, forward, pace=pace)
         self.batches = 0
 
     @property
@@ -68,14 +68,16 @@ class Critic:
         batch.token_advantage = [a.astype(np.float32) for a in self._estimates(batch, values)[0]]
 
     @torch.no_grad()
-    def values(self, batch: RlBatch) -> list[FloatArray]:
-        """Per row [n]: V before each trained token."""
-        found: list[FloatArray] = [np.zeros(0)] * len(batch.rows)
-        session = self.forward.open(_unrouted(batch.rows))
+    def values(self, batch: RlBatch, mine: Sequence[int] | None = None) -> list[FloatArray]:
+        """Per row [n]: V before each trained token; 0 in rows that are not `mine` (None: all are)."""
+        found: list[FloatArray] = [np.zeros(len(row.targets)) for row in batch.rows]
+        chosen = list(range(len(batch.rows))) if mine is None else list(mine)
+        session = self.forward.open(_unrouted([batch.rows[i] for i in chosen]))
         for indexes in session.micro_batches():
             values = session.values(indexes).double().cpu()
-            for index, part in zip(indexes, _split(values, batch, indexes), strict=True):
-                found[index] = part.numpy()
+            rows = [chosen[i] for i in indexes]
+            for row, part in zip(rows, _split(values, batch, rows), strict=True):
+                found[row] = part.numpy()
         return found
 
     def _estimates(self, batch: RlBatch, values: list[FloatArray]) -> tuple[list[FloatArray], list[FloatArray]]:
@@ -92,8 +94,11 @@ class Critic:
     def _update(self, batch: RlBatch, targets: list[FloatArray], old: list[FloatArray]) -> tuple[float, float]:
         """One critic step; returns its loss and gradient norm."""
         self.optimiser.zero()
-        loss = self.backward(batch, targets, old=old)
+        loss = self._gradient(batch, targets, old)
         return loss, self.optimiser.step(1.0)
+
+    def _gradient(self, batch: RlBatch, targets: list[FloatArray], old: list[FloatArray]) -> float:
+        return self.backward(batch, targets, old=old)
 
     def backward(
         self,
@@ -110,6 +115,9 @@ class Critic:
         for indexes in session.micro_batches():
             rows = [chosen[i] for i in indexes]
             values = session.values(indexes)
+            if not indexes:
+                values.sum().backward()  # type: ignore[no-untyped-call]
+                continue
             wanted = torch.from_numpy(np.concatenate([targets[i] for i in rows])).to(values)
             was = (
                 values.detach() if old is None else torch.from_numpy(np.concatenate([old[i] for i in rows])).to(values)

@@ -9,37 +9,63 @@ process within rounding. With `sharded` each holds its part of the parameters an
 
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import astuple
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from journeyman.errors import UserError
 from journeyman.records.sample import Update
 from journeyman.store.config_file import load_config
 from journeyman.store.json_process import Emit, run
 from journeyman.store.lock import hold
 from journeyman.training.batch import RlBatch
-from journeyman.training.config import LearnerConfig
+from journeyman.training.config import CriticConfig, LearnerConfig, ModelConfig
+from journeyman.training.critic import Critic, FloatArray
 from journeyman.training.diagnostics import RatioSums
 from journeyman.training.learner import Learner, serve
+from journeyman.training.policy import load_critic
 from journeyman.training.team import Team, leave
 from journeyman.training.update import backward
 
 
+class TeamCritic(Critic):
+    """A `Critic` that computes its share of every batch and knows the values of all of it."""
+
+    def __init__(self, config: LearnerConfig, settings: CriticConfig, team: Team) -> None:
+        def load(model: ModelConfig) -> nn.Module:
+            return load_critic(config.initial, model, settings.freeze_attention, config.seed)
+
+        self.team = team
+        super().__init__(team.held(config, load), settings, config.forward, team.pace(config))
+
+    def values(self, batch: RlBatch, mine: Sequence[int] | None = None) -> list[FloatArray]:
+        """As `Critic`, of every row, whoever computed it; `mine` is this process's share."""
+        found = super().values(batch, self.team.share(batch) if mine is None else mine)
+        together = self.team.add(torch.from_numpy(np.concatenate(found))).numpy()  # in rows of others stands 0
+        return np.split(together, np.cumsum([len(row.targets) for row in batch.rows])[:-1])
+
+    def _gradient(self, batch: RlBatch, targets: list[FloatArray], old: list[FloatArray]) -> float:
+        loss = self.backward(batch, targets, self.team.share(batch), old)
+        self.team.add_gradients(self.optimiser.parameters)
+        return float(self.team.add(torch.tensor(loss, dtype=torch.float64)))
+
+
 class TeamLearner(Learner):
-    """A `Learner` that computes its share of every batch. Raises UserError for methods with a critic."""
+    """A `Learner` that computes its share of every batch."""
 
     def __init__(self, config: LearnerConfig, team: Team) -> None:
         self.team = team
         super().__init__(config)
-        if self.critic is not None and team.world > 1:
-            raise UserError(f"{self.objective.name} trains a critic in one process: start it without accelerate launch")
 
     def _load(self) -> nn.Module:
         return self.team.load(self.config)
+
+    def _make_critic(self, settings: CriticConfig) -> Critic:
+        return TeamCritic(self.config, settings, self.team)
 
     def _take_up(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
         taken = super()._take_up() if self.team.first else None  # mends what a kill left half done
@@ -47,7 +73,7 @@ class TeamLearner(Learner):
         return taken if self.team.first else super()._take_up()
 
     def _gradient(self, batch: RlBatch, temperature: float) -> RatioSums:
-        mine = [row for rows in batch.atoms()[self.team.rank :: self.team.world] for row in rows]
+        mine = self.team.share(batch)
         pace = self.team.pace(self.config)
         sums = RatioSums()
         if mine or pace is not None:

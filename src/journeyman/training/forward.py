@@ -261,7 +261,9 @@ class _HfSession:
         return Scored(torch.cat([p.logp for p in parts]), torch.cat([p.entropy for p in parts]), balance)
 
     def values(self, indexes: Sequence[int]) -> Tensor:
-        return torch.cat([self._packed(rows)[0][:, 0].float() for rows in self._sequences(indexes)])
+        parts = [self._packed(rows)[0][:, 0].float() for rows in self._sequences(indexes)]
+        parts += [self._packed([_IDLE])[0][:, 0].float() for _ in range(self._calls - len(parts))]
+        return torch.cat(parts)
 
     def _sequences(self, indexes: Sequence[int]) -> list[list[TrainRow]]:
         chosen = [self.rows[i] for i in indexes]

@@ -27,7 +27,7 @@ from journeyman.training.critic import Critic
 from journeyman.training.learner import Learner
 from journeyman.training.objectives.base import Objective, TokenBatch, make_objective
 from journeyman.training.objectives.sao import Sao
-from journeyman.training.policy import load_policy
+from journeyman.training.policy import load_critic, load_policy
 from journeyman.training.synthetic import Attempt, Story, story, write_policy, write_story
 from journeyman.training.update import backward
 
@@ -82,7 +82,7 @@ class Measured:
     def critic(self, forward: ForwardConfig) -> Critic:
         """A fresh critic that computes this way. No check steps it."""
         if forward not in self.critics:
-            self.critics[forward] = Critic(self.policy, CriticConfig(), ModelConfig(), forward, 0)
+            self.critics[forward] = Critic(load_critic(self.policy, ModelConfig()), CriticConfig(), forward)
         return self.critics[forward]
 
     def gradients(self, dataset: Path, forward: ForwardConfig, part: tuple[int, int] = (0, 1)) -> Gradients:

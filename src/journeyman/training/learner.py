@@ -32,7 +32,7 @@ from journeyman.store.json_process import Emit, run
 from journeyman.store.lock import hold
 from journeyman.store.unfinished import check_free
 from journeyman.training.batch import RlBatch, assemble
-from journeyman.training.config import LearnerConfig
+from journeyman.training.config import CriticConfig, LearnerConfig
 from journeyman.training.cpu import settle
 from journeyman.training.credit import GroupCredit, credit
 from journeyman.training.critic import Critic
@@ -45,6 +45,7 @@ from journeyman.training.policy import (
     checkpoint_digest,
     full_state,
     left_by_a_kill,
+    load_critic,
     load_whole,
     publish,
     restore,
@@ -69,7 +70,7 @@ class Learner:
         self.optimiser = Optimiser(self.model, config.optimiser)
         self.critic: Critic | None = None
         if isinstance(self.objective, Sao):
-            self.critic = Critic(config.initial, self.objective.critic, config.model, config.forward, config.seed)
+            self.critic = self._make_critic(self.objective.critic)
         self.store = StateStore(config.state)
         self.step_done = -1
         self.version = 0
@@ -88,6 +89,11 @@ class Learner:
 
     def _load(self) -> nn.Module:
         return load_whole(self.config, "journeyman.training.distributed")
+
+    def _make_critic(self, settings: CriticConfig) -> Critic:
+        config = self.config
+        model = load_critic(config.initial, config.model, settings.freeze_attention, config.seed)
+        return Critic(model, settings, config.forward)
 
     def step(self, step: int, batch_directory: Path) -> dict[str, Any]:
         """One batch, one update. Raises UserError for a batch this learner must not train on."""

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from journeyman.errors import UserError
-from journeyman.training.config import LearnerConfig, SftTrainConfig
+from journeyman.training.batch import RlBatch
+from journeyman.training.config import LearnerConfig, ModelConfig, SftTrainConfig
 from journeyman.training.forward import Pace
 from journeyman.training.policy import load_policy
 from journeyman.training.sharding import is_sharded, shard
@@ -46,6 +47,10 @@ class Team:
     def wait(self) -> None:
         """Until every process is here."""
         self._accelerator.wait_for_everyone()
+
+    def share(self, batch: RlBatch) -> list[int]:
+        """The rows that this process computes: whole members."""
+        return [row for rows in batch.atoms()[self.rank :: self.world] for row in rows]
 
     def add(self, tensor: Tensor) -> Tensor:
         """The sum over all processes, the same on each."""
@@ -102,10 +107,14 @@ class Team:
 
     def load(self, config: SftTrainConfig | LearnerConfig) -> nn.Module:
         """The policy to start from as this process holds it."""
+        return self.held(config, lambda model: load_policy(config.initial, model, config.seed))
+
+    def held(self, config: SftTrainConfig | LearnerConfig, load: Callable[[ModelConfig], nn.Module]) -> nn.Module:
+        """What `load` makes, whole or this process's part of it."""
         if self.pace(config) is None:
-            return load_policy(config.initial, config.model, config.seed)
+            return load(config.model)
         on_cpu = config.model.model_copy(update={"device": "cpu"})  # no one device need have room for all of it
-        return shard(load_policy(config.initial, on_cpu, config.seed), self.device)
+        return shard(load(on_cpu), self.device)
 
     def add_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
         """Every gradient becomes the sum over all processes; those of a sharded model are sums already."""
