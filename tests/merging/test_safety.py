@@ -12,7 +12,8 @@ from torch import Tensor
 
 from journeyman.errors import UserError
 from journeyman.merging.config import MergeConfig
-from journeyman.merging.merge import UNFINISHED, merge
+from journeyman.merging.merge import merge
+from journeyman.store.unfinished import UNFINISHED
 
 from .conftest import MakeCheckpoint, random_tensors
 
@@ -36,7 +37,7 @@ def test_a_directory_that_no_merge_of_ours_began_is_never_removed(
     (mine / "thesis.txt").write_text("years of work")
     for out in (mine, a):
         before = {p.name: p.read_bytes() for p in out.iterdir()}
-        with pytest.raises(UserError, match="not an unfinished merge"):
+        with pytest.raises(UserError, match="is no merge that was left unfinished here"):
             run(out, a, b)
         assert {p.name: p.read_bytes() for p in out.iterdir()} == before
 

@@ -20,10 +20,9 @@ from journeyman.merging.verify import verify
 from journeyman.records.base import sha256_hex
 from journeyman.records.sample import Checkpoint
 from journeyman.store.atomic import write_atomic
+from journeyman.store.unfinished import UNFINISHED, begin, finish
 
 CARD = "README.md"
-UNFINISHED = ".merging"
-"""In a directory that a merge has begun and not finished: only such a one is ever replaced."""
 COPIED = {".json", ".jinja", ".model", ".py", ".tiktoken", ".txt"}
 Emit = Callable[[dict[str, Any]], None]
 
@@ -76,16 +75,12 @@ def _finished(out: Path, recipe: dict[str, Any]) -> Checkpoint:
 
 def _begin(config: MergeConfig, plan: Plan) -> None:
     """An empty directory with room for the shards. Raises UserError rather than remove what no merge of ours began."""
-    if config.out.exists():
-        if any(config.out.iterdir()) and not (config.out / UNFINISHED).exists():
-            raise UserError(f"{config.out} exists and is not an unfinished merge: choose another name")
-        shutil.rmtree(config.out)
-    config.out.mkdir(parents=True)
+    begin(config.out, "merge")
     free = shutil.disk_usage(config.out).free
     if free < plan.total_bytes:
+        finish(config.out)
         config.out.rmdir()
         raise UserError(f"{config.out} needs {plan.total_bytes} bytes and its disk has {free} left: make room")
-    (config.out / UNFINISHED).touch()
 
 
 def _publish(
@@ -112,7 +107,7 @@ def _publish(
         recipe_digest=config.recipe_digest,
     ).checked()
     write_atomic(config.out / MARKER, record.canonical())
-    (config.out / UNFINISHED).unlink()
+    finish(config.out)
     return record
 
 
