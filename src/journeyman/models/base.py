@@ -33,6 +33,14 @@ class ModelUnavailable(JourneymanError):
     """The endpoint did not give a usable answer after bounded retries; the caller names the layer it matters to."""
 
 
+class NoText(ModelUnavailable):
+    """The model answered without a word: with a call of a tool nobody offered, say. Its tokens were spent."""
+
+    def __init__(self, said: str, usage: ModelUsage) -> None:
+        super().__init__(said)
+        self.usage = usage
+
+
 class Model(Protocol):
     """One LLM. `name` identifies model and decoding settings; it is bound into whatever the model decides (Z-10)."""
 

@@ -13,7 +13,7 @@ import aiohttp
 from pydantic import Field
 
 from journeyman.errors import UserError
-from journeyman.models.base import Completion, ModelMessage, ModelUnavailable, ModelUsage
+from journeyman.models.base import Completion, ModelMessage, ModelUnavailable, ModelUsage, NoText
 from journeyman.records.base import Record
 
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
@@ -104,5 +104,5 @@ def _completion(data: Any, name: str) -> Completion:
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ModelUnavailable(f"{name}: the answer has no choices[0].message.content ({error!r})") from None
     if not isinstance(text, str) or not text.strip():
-        raise ModelUnavailable(f"{name}: the answer has no text")
+        raise NoText(f"{name}: the answer has no text", counts)
     return Completion(text=text, usage=counts)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from journeyman.errors import JourneymanError
-from journeyman.models.base import Completion, Model, ModelMessage, ModelUsage
+from journeyman.models.base import Completion, Model, ModelMessage, ModelUsage, NoText
 from journeyman.records.base import Record, canonical_json, first_fault, sha256_hex
 from journeyman.store.atomic import append_line, read_lines
 
@@ -60,7 +60,10 @@ class Trace:
             return self._known[key].text
         if len(self.calls) >= self.budget.calls or self.tokens >= self.budget.tokens:
             raise BudgetSpent(f"{len(self.calls)} calls and {self.tokens} tokens are spent: raise the budget to go on")
-        done: Completion = await model.complete(messages)
+        try:
+            done = await model.complete(messages)
+        except NoText as silent:  # an answer like any other: paid for, kept, and rejected
+            done = Completion(text="", usage=silent.usage)
         call = Call(key=key, stage=stage, model=model.name, messages=tuple(messages), text=done.text, usage=done.usage)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         append_line(self.path, call.canonical())
@@ -74,6 +77,8 @@ R = TypeVar("R", bound=Record)
 
 def read_answer(kind: type[R], text: str) -> R | str:
     """The record in a model's answer (its outermost JSON object), or why there is none, in one line."""
+    if not text:
+        return "the answer has no text"
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         return "the answer holds no JSON object"
