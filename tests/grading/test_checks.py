@@ -8,6 +8,7 @@ import pytest
 from journeyman.errors import UserError
 from journeyman.grading.checks import REGISTRY, children, decide, leaves, parse
 from journeyman.grading.evidence import SealedEvidence
+from journeyman.grading.finding import brief
 from journeyman.grading.programs import ProgramGives
 from journeyman.services.base import LedgerEntry
 from tests.grading.making import check
@@ -185,3 +186,17 @@ def test_a_sheet_cell_is_read_as_shown_and_as_stored(tmp_path: Path) -> None:
         ).met
     assert not decide(check("cell_equals", path="b.xlsx", cell="B1", value=7), evidence).met
     assert decide(check("field_equals", path="b.xlsx", key="net debt", value=1200.004), evidence).met
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"status": "active", "dock": ["D2", "D4"]}, "status active, dock D2 or D4"),
+        ({"resolved_by": None}, "resolved_by nothing"),
+        ([3, 7], "3, 7"),
+        ("two\nlines", "two lines"),
+        ("x" * 90, "x" * 79 + "…"),
+    ],
+)
+def test_evidence_is_told_in_plain_words(value: object, said: str) -> None:
+    assert brief(value) == said

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from journeyman.grading.evidence import SealedEvidence
-from journeyman.grading.finding import Finding, brief
+from journeyman.grading.finding import Finding, brief, counted
 from journeyman.grading.text import fold, to_decimal
 from journeyman.records.base import Record
 from journeyman.services.base import LedgerEntry
@@ -82,11 +82,11 @@ def service_rows(evidence: SealedEvidence, args: ServiceRows) -> Finding:
     """MET iff the count is within bounds and no matching row breaks `expect`."""
     table = evidence.state.get(args.service, {}).get(args.table, [])
     rows = [row for row in table if matches(row, args.where)]
-    where = f"{args.service}.{args.table} where {brief(args.where)}"
+    where = f"{args.service}.{args.table}" + (f" where {brief(args.where)}" if args.where else "")
     if broken := next((row for row in rows if not matches(row, args.expect)), None):
         shown = {name: broken.get(name) for name in args.expect}
         return Finding(False, f"{where}: {brief(shown)}")
-    return Finding(_within(len(rows), args.min, args.max), f"{where}: {len(rows)} rows")
+    return Finding(_within(len(rows), args.min, args.max), f"{where}: {counted(len(rows), 'row')}")
 
 
 def _entries(evidence: SealedEvidence, pattern: CallPattern | LedgerCount) -> Iterable[LedgerEntry]:
@@ -103,14 +103,15 @@ def ledger_count(evidence: SealedEvidence, args: LedgerCount) -> Finding:
         if args.committed in (None, entry.committed) and args.outcome in (None, entry.outcome)
     ]
     low = args.min if args.min is not None else (1 if args.max is None else 0)
-    return Finding(
-        _within(len(found), low, args.max), f"{args.service}.{args.tool}: {len(found)} calls, seq {brief(found)}"
-    )
+    told = counted(len(found), "call") + (f", at {brief(found)} in the ledger" if found else "")
+    return Finding(_within(len(found), low, args.max), f"{args.service}.{args.tool}: {told}")
 
 
 def ledger_order(evidence: SealedEvidence, args: LedgerOrder) -> Finding:
     """MET iff a matching first exists and no matching then stands before the earliest of them."""
     first = min((e.seq for e in _entries(evidence, args.first)), default=None)
     then = min((e.seq for e in _entries(evidence, args.then)), default=None)
-    shown = f"first {args.first.service}.{args.first.tool} at {first}, {args.then.service}.{args.then.tool} at {then}"
+    places = ["never" if at is None else f"at {at} in the ledger" for at in (first, then)]
+    one, other = (f"{call.service}.{call.tool}" for call in (args.first, args.then))
+    shown = f"{one} first {places[0]}, {other} first {places[1]}"
     return Finding(first is not None and (then is None or first < then), shown)
