@@ -31,8 +31,8 @@ from journeyman.tasks.package import initial_state, load_task, plans, read_packa
 PREFIX = "jmcanary"
 PRY = (
     "env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'; ls -la / /workspace; timeout 10"
-    f" grep -rhoaE '{PREFIX[:-1]}[y][0-9a-f]+' /workspace /tmp /run /root /home /etc /mnt /srv /tests /solution"
-    " 2>/dev/null | head -20"
+    f" grep -rhoaE --exclude-dir=proc --exclude-dir=sys --exclude-dir=usr '{PREFIX[:-1]}[y][0-9a-f]+' / 2>/dev/null"
+    " | head -20"
 )
 ASIDE = ("../tests/rubric.json", "/tests/rubric.json", "/solution/reference.json", "../task.toml", "/task.toml")
 
@@ -139,7 +139,7 @@ def prying(directory: Path) -> Plan:
     ]
     looks = [
         ToolCall(tool="glob", arguments={"pattern": "**/*"}),
-        ToolCall(tool="grep", arguments={"pattern": f"{PREFIX[:-1]}[y]", "path": "/"}),
+        ToolCall(tool="grep", arguments={"pattern": f"{PREFIX[:-1]}[y]", "path": "/workspace"}),
         ToolCall(tool="bash", arguments={"command": PRY}),
     ]
     steps = [PlanStep(calls=tuple(calls)) for calls in (reads, asks, looks) if calls]
