@@ -1,6 +1,7 @@
 """Retries sample once, what nobody was told is never trained, and every fault names its layer."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -260,3 +261,36 @@ async def test_a_gateway_that_stops_ends_its_episodes(
         assert (await place.slot.close()).turns == 1
     with pytest.raises(CaptureFailure, match="gateway_down"):
         Gateway(seeded, renderer).open(place.spec, tmp_path / "y", 100)
+
+
+@pytest.mark.parametrize("turns", [0, 2])
+async def test_a_streaming_client_that_hangs_up_at_once_spoils_nothing(opened: Opener, turns: int) -> None:
+    """Its call may be cancelled before it took its first step."""
+    async with opened(SeededEngine(vocabulary=400, seconds=0.01)) as place:
+        for _ in range(turns):
+            await place.ask()
+            place.tell("go on")
+        body = json.dumps({"messages": place.messages, "stream": True}).encode()
+        head = f"Host: x\r\nAuthorization: Bearer {place.slot.key}\r\nContent-Length: {len(body)}\r\n\r\n"
+        host, port = place.slot.url.removeprefix("http://").split(":")
+        for _ in range(12):
+            _, writer = await asyncio.open_connection(host, int(port))
+            writer.write(f"POST /v1/chat/completions HTTP/1.1\r\n{head}".encode() + body)
+            writer.transport.abort() if turns else writer.close()
+            await asyncio.sleep(0.01)
+        await place.ask()
+        sealed = await place.sealed()
+    assert verify_episode(place.directory) is None
+    assert [(s.index, s.trainable) for s in sealed.segments] == [(0, True)]
+    assert sum(not turn.orphan for turn in sealed.turns) == turns + 1
+
+
+async def test_a_call_that_the_close_cut_off_takes_nothing_from_the_episode(opened: Opener) -> None:
+    async with opened(SeededEngine(vocabulary=400, seconds=0.2)) as place:
+        await place.ask()
+        place.tell("go on")
+        late = asyncio.create_task(_raw(place, {}, place.messages))
+        await asyncio.sleep(0.1)
+        captured = await place.slot.close()
+        assert (await late)["error"]["code"] == "engine.aborted"
+    assert (captured.failure, captured.trainable, captured.turns) == (None, True, 1)

@@ -7,6 +7,8 @@ from typing import Literal, NamedTuple, Protocol
 from journeyman.capture.dialects.base import Reply
 from journeyman.errors import EngineFailure, Failure
 
+ABORTED = "aborted"  # cause of a call that we ourselves cut off
+
 
 class Shown(NamedTuple):
     """A piece of a turn that became certain while it was sampled."""
@@ -39,6 +41,7 @@ class Call:
         self.reply: Reply | None = None
         self.failure: Failure | None = None
         self.clients = 0
+        self._begun = self._unwanted = False
         self._delivered = False
         self.prompt_tokens = 0
         self.cached_tokens = 0  # of the prompt, reused from the lineage
@@ -70,15 +73,26 @@ class Call:
         """Take the place of a call that an earlier gateway recorded."""
         self.reply, self._delivered = reply, delivered
 
+    def begin(self) -> None:
+        """The sampling task runs from here. Raises CancelledError where nobody wants it any more."""
+        self._begun = True
+        if self._unwanted:
+            raise asyncio.CancelledError
+
     def cancel(self) -> None:
         """Stop sampling; the engine is told."""
-        if self.task is not None:
+        self._unwanted = True
+        if self._begun and self.task is not None:  # a task cancelled before its first step would never tidy up
             self.task.cancel()
 
     def cancel_if_unwatched(self) -> None:
         """Stop sampling where no client waits."""
         if not self.clients:
             self.cancel()
+
+    def aborted(self) -> EngineFailure:
+        """What ended a call that was cancelled."""
+        return EngineFailure(ABORTED, f"turn {self.turn_id} was cancelled")
 
     async def settled(self) -> None:
         """Wait until the sampling task has ended; never raises what it raised."""
@@ -89,7 +103,7 @@ class Call:
         """The recorded reply. Raises the Failure that ended the call."""
         await self.settled()
         if self.reply is None:
-            raise self.failure or EngineFailure("aborted", f"turn {self.turn_id} was cancelled")
+            raise self.failure or self.aborted()
         return self.reply
 
     def show(self, reasoning: str, prose: str) -> None:

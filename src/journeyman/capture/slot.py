@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from journeyman.capture.call import Call
+from journeyman.capture.call import ABORTED, Call
 from journeyman.capture.clients import Client, handed_over
 from journeyman.capture.dialects.base import CallRequest, Refusal, Reply
 from journeyman.capture.draw import Draw, Sampled
@@ -30,7 +30,7 @@ from journeyman.capture.segments import (
 )
 from journeyman.capture.turn_ids import TurnIds
 from journeyman.engines.base import Engine, SampleRequest
-from journeyman.errors import CaptureFailure, EngineFailure, Failure, boundary
+from journeyman.errors import CaptureFailure, Failure, boundary
 from journeyman.records.episode import EpisodeSpec
 from journeyman.records.turn import AgentRun, Turn
 from journeyman.tokens.base import Message, Renderer
@@ -41,6 +41,7 @@ class Ask:
     """Where a call comes from, by its headers."""
 
     turn_id: str = ""  # "": the client names none
+    turn_header: str = ""  # that named it
     run: str = ""  # "": the root run
     parent: str = ""  # of a run not seen before; "": the root run
     handoff: str | None = None  # event (a tool call's id) that handed work to a new run
@@ -126,7 +127,7 @@ class Slot:
         known = self._named.get((ask.run, ask.turn_id)) if ask.turn_id else self._retried(ask)
         if known is not None and known.fingerprint != ask.fingerprint:
             text = f"turn {ask.turn_id!r} was asked with another body"
-            raise Refusal(409, "turn_id_reused", text, "X-Journeyman-Turn")
+            raise Refusal(409, "turn_id_reused", text, ask.turn_header)
         if known is not None and not (known.done and known.reply is None):
             return known
         if self._closing:
@@ -249,6 +250,7 @@ class Slot:
         lineage, begun = job.placement.lineage, _begun(job.placement)
         draw = Draw(begun, job.placement.prefill)
         try:
+            call.begin()
             stream = terms.renderer.stream() if streaming else None
             await draw.read(terms.engine, job.sample, stream, call.show, terms.engine_seconds)
             with boundary("capture"):
@@ -260,7 +262,7 @@ class Slot:
             call.failure = self.note(failure)
             self._abort(job, draw, started)
         except asyncio.CancelledError:
-            call.failure = EngineFailure("aborted", f"turn {call.turn_id} was cancelled")
+            call.failure = call.aborted()
             self._abort(job, draw, started)
             raise
         finally:
@@ -336,8 +338,11 @@ class Slot:
         return measure(run, _history(request, ask, canonical), self._terms.renderer)
 
     def note(self, failure: Failure) -> Failure:
-        """Remember the first failure of ours, also for a gateway that goes on after this one; returns the one given."""
-        if self.failure is None:
+        """Remember the first failure of ours, also for a gateway that goes on after this one; returns the one given.
+
+        A call that was cut off because the episode ends is none.
+        """
+        if self.failure is None and not (self._closing and failure.cause == ABORTED):
             self.failure = failure
             self._recorder.failed(failure)
         return failure
