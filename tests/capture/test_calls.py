@@ -286,3 +286,40 @@ async def test_four_parallel_runs_take_as_long_as_one(opened: Opener) -> None:
         )
         assert asyncio.get_running_loop().time() - started < 0.9
         assert (await place.slot.close()).runs == 5
+
+
+@pytest.mark.parametrize("path", ["/v1/models/policy", "/v1/embeddings", "/v1/responses/resp_1"])
+async def test_a_route_that_is_not_served_says_which_are(opened: Opener, seeded: SeededEngine, path: str) -> None:
+    async with opened(seeded) as place:
+        for method in ("GET", "PUT"):
+            async with aiohttp.request(method, place.slot.url + path) as response:
+                told = (await response.json())["error"]["message"]
+            assert response.status == 404
+            assert path in told
+            assert "/v1/chat/completions" in told
+        async with aiohttp.request("GET", f"{place.slot.url}/v1/chat/completions") as response:
+            assert (response.status, (await response.json())["error"]["code"]) == (405, "unknown_route")
+
+
+async def test_a_body_that_is_not_what_its_headers_say_is_refused(opened: Opener, seeded: SeededEngine) -> None:
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    async with opened(seeded) as place:
+        headers["Authorization"] = f"Bearer {place.slot.key}"
+        async with aiohttp.ClientSession(headers=headers, auto_decompress=False) as session:
+            async with session.post(f"{place.slot.url}/v1/chat/completions", data=b"no gzip at all") as response:
+                assert (response.status, (await response.json())["error"]["code"]) == (400, "unreadable_body")
+
+
+@pytest.mark.parametrize("field", ["metadata", "user", "whatever"])
+async def test_a_field_nested_too_deep_is_refused_before_the_stream_begins(
+    opened: Opener, seeded: SeededEngine, field: str
+) -> None:
+    deep = "[" * 900 + "]" * 900
+    body = f'{{"input": "hello", "stream": true, "{field}": {deep}}}'
+    async with opened(seeded) as place:
+        headers = {"Authorization": f"Bearer {place.slot.key}"}
+        async with aiohttp.ClientSession(headers=headers) as session:
+            async with session.post(f"{place.slot.url}/v1/responses", data=body) as response:
+                assert response.status == 400
+                assert field in (await response.json())["error"]["message"]
+        assert (await place.slot.close()).failure is None

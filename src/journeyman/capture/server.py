@@ -10,7 +10,8 @@ import json
 import re
 import secrets
 import zlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -25,8 +26,9 @@ from journeyman.capture.dialects.body import json_body
 from journeyman.capture.dialects.chat import ChatDialect
 from journeyman.capture.dialects.continuing import continued
 from journeyman.capture.dialects.messages import MessagesDialect
-from journeyman.capture.dialects.parameters import check_engine
+from journeyman.capture.dialects.parameters import check_engine, shallow
 from journeyman.capture.dialects.responses import ResponsesDialect
+from journeyman.capture.http import quiet_log, unknown_route
 from journeyman.capture.reading import reading
 from journeyman.capture.recorder import Recorder
 from journeyman.capture.reopen import reopen
@@ -41,6 +43,7 @@ _NAME = re.compile(r"[\w.:/#@+-]{1,200}")
 _EVENTS = ("", "summary", "pruning", "branch")
 _AUTHORS = ("", "policy", "harness")
 _STATUS = {"engine": 502, "capture": 500}
+_HISTORY = ("messages", "input", "system", "tools")  # read part by part, with limits of their own
 _JSON = "application/json"
 _Serve = Callable[[Dialect, Slot, web.Request], Awaitable[web.StreamResponse]]
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
@@ -98,7 +101,7 @@ class Gateway:
 
     async def __aenter__(self) -> Self:
         """Raises UserError where the port is taken."""
-        app = web.Application(client_max_size=self._max_body_bytes)
+        app = web.Application(client_max_size=self._max_body_bytes, middlewares=[unknown_route])
         for dialect in self._dialects:
             for path in dialect.paths:
                 app.router.add_post(path, self._handler(dialect, self._serve))
@@ -108,7 +111,9 @@ class Gateway:
             app.router.add_get(path, self._models)
         if self.admin is not None:
             self.admin.add_routes(app)
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
+        self._runner = web.AppRunner(
+            app, access_log=None, logger=quiet_log(), handler_cancellation=True, shutdown_timeout=1.0
+        )
         await self._runner.setup()
         if self.host:
             try:
@@ -219,7 +224,8 @@ class Gateway:
         call.clients += 1
         try:
             if asked.stream:
-                return await self._stream(dialect.events(asked, call.turn_id, self.engine.identity), call, request)
+                events = dialect.events(asked, call.turn_id, self.engine.identity)
+                return await self._stream(events, slot, call, request)
             reply = await call.finished()
             response = _json_response(dialect.reply(asked, reply, self.engine.identity))
             await response.prepare(request)
@@ -242,30 +248,37 @@ class Gateway:
             tokens = slot.count(asked, ask, canonical)
         return _json_response({**fields, "input_tokens": tokens})
 
-    async def _stream(self, events: Events, call: Call, request: web.Request) -> web.StreamResponse:
+    async def _stream(self, events: Events, slot: Slot, call: Call, request: web.Request) -> web.StreamResponse:
         """Server-sent events, as the engine samples; an error after the start ends the stream in-band."""
         response = web.StreamResponse(
             headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
         )
         await response.prepare(request)
-        await response.write(events.opening(call.prompt_tokens, call.cached_tokens))
-        async for piece in call.follow(self._heartbeat):
-            if piece is None:
-                await response.write(events.waiting())
-            elif piece.kind == "reasoning":
-                await response.write(events.reasoning(piece.text))
-            else:
-                await response.write(events.prose(piece.text))
-        try:
-            reply = await call.finished()
-        except Failure as failure:
-            await response.write(events.broken(f"{failure.layer}.{failure.cause}", str(failure)))
-        else:
-            await response.write(events.ending(reply))
-            if _connected(request):
-                call.deliver()
+        failed: list[Failure] = []
+        async with aclosing(self._pieces(events, call, failed)) as pieces:
+            async for piece in pieces:
+                await response.write(piece)
+        if failed:
+            slot.note(failed[0])
+        elif _connected(request):
+            call.deliver()
         await response.write_eof()
         return response
+
+    async def _pieces(self, events: Events, call: Call, failed: list[Failure]) -> AsyncGenerator[bytes]:
+        """What a stream says; a failure, also one of ours in saying it, ends it in-band and is put into `failed`."""
+        try:
+            with boundary("capture"):
+                yield events.opening(call.prompt_tokens, call.cached_tokens)
+                async for piece in call.follow(self._heartbeat):
+                    if piece is None:
+                        yield events.waiting()
+                    else:
+                        yield (events.reasoning if piece.kind == "reasoning" else events.prose)(piece.text)
+                yield events.ending(await call.finished())
+        except Failure as failure:
+            failed.append(failure)
+            yield events.broken(f"{failure.layer}.{failure.cause}", str(failure))
 
 
 def _connected(request: web.Request) -> bool:
@@ -282,6 +295,7 @@ async def _read(request: web.Request) -> tuple[Ask, Any]:
                 400, "invalid_header", f"X-Journeyman-{name}={value[:80]!r} is not a name", f"X-Journeyman-{name}"
             )
     turn = names["Turn"] or _idempotency(headers)
+    turn_header = "X-Journeyman-Turn" if names["Turn"] else "Idempotency-Key"
     event, author = headers.get("X-Journeyman-Event", ""), headers.get("X-Journeyman-Summary-By", "")
     for name, value, allowed in (("Event", event, _EVENTS), ("Summary-By", author, _AUTHORS)):
         if value not in allowed:
@@ -291,15 +305,21 @@ async def _read(request: web.Request) -> tuple[Ask, Any]:
         raw = await request.read()
     except web.HTTPRequestEntityTooLarge as error:
         raise Refusal(413, "body_too_large", f"the body is larger than this gateway reads: {error.text}") from None
-    except (ConnectionResetError, web.RequestPayloadError):
-        raise asyncio.CancelledError from None  # the client went away in mid-sentence: nobody is there to answer
+    except (ConnectionResetError, web.RequestPayloadError) as error:
+        if not _connected(request):
+            raise asyncio.CancelledError from None  # the client went away in mid-sentence: nobody is there to answer
+        raise Refusal(400, "unreadable_body", f"the body is not what its headers say: {error}") from None
     body = json_body(raw)
+    for name, value in body.items() if isinstance(body, dict) else ():
+        if name not in _HISTORY:
+            shallow([value], name)
     declared = Declared(event, author or None)  # type: ignore[arg-type]
     client = client_of(headers)
     own = names["Run"], names["Parent"]
     run, parent = client.loop(headers) if client is not None and not own[0] else own
     return Ask(
         turn_id=turn,
+        turn_header=turn_header,
         run=run,
         parent=parent,
         handoff=names["Handoff"] or None,
