@@ -1,5 +1,7 @@
 """Episodes can be opened and closed by HTTP, under a key that is no episode's, and nothing secret is written down."""
 
+import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -124,3 +126,67 @@ async def test_no_key_is_logged_or_recorded(gateway: Gateway, tmp_path: Path, ca
     for key in (slot.key, _admin(gateway)):
         assert key not in caplog.text
         assert key not in kept
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("", b"[" * 100_000, "nested deeper"),
+        ("", b"\xff", "not JSON"),
+        ("", b"[]", "body"),
+        ("", b'{"spec": 1}', "spec"),
+        ("", {"task": "t" * 300}, "spec.task='ttt"),
+        ("", {"task": "two\nlines"}, r"spec.task='two\nlines'"),
+        ("", {"group": ".."}, "spec.group='..'"),
+        ("", {"attempt": -1}, "attempt -1"),
+        ("", {"more": 1}, "spec.more"),
+        ("", {"context_tokens": True}, "context_tokens"),
+        ("", {"resume": "yes"}, "resume"),
+        ("", {"to": "come"}, "to"),
+        ("/weights", b'{"path": "x", "version": true}', "version"),
+        ("/weights", b'{"path": "x", "version": -5}', "version"),
+        ("/weights", b'{"path": "x", "version": 3000000000}', "version"),
+    ],
+    ids=str,
+)
+async def test_what_a_driver_may_not_ask_is_refused_by_name(gateway: Gateway, path: str, body: Any, said: str) -> None:
+    if isinstance(body, dict):
+        of_spec = EpisodeSpec.model_fields.keys() | {"more"}
+        spec = SPEC.model_dump(mode="json") | {name: v for name, v in body.items() if name in of_spec}
+        body = json.dumps({"spec": spec} | {name: v for name, v in body.items() if name not in of_spec}).encode()
+    place = path or "/episodes"
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {_admin(gateway)}"}) as session:
+        async with session.post(f"{gateway.url}/admin{place}", data=body) as response:
+            told = (await response.json())["error"]["message"]
+    assert response.status == 400
+    assert said in told
+    assert "\n" not in told
+
+
+async def _typed(gateway: Gateway, text: bytes) -> bytes:
+    host, port = gateway.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(text)
+    answer = await reader.read()
+    writer.close()
+    return answer
+
+
+async def test_what_is_no_http_is_one_line_of_log_without_what_was_sent(
+    gateway: Gateway, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = gateway.open(SPEC, tmp_path / "e", 4096).key.encode()
+    for text in (
+        b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization Bearer " + key + b"\r\n\r\n",
+        b"GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key + b"\x00\r\n\r\n",
+        b"GET /v1/models?" + key + b" SPEECH/9\r\n\r\n",
+    ):
+        assert b" 400 " in (await _typed(gateway, text)).splitlines()[0]
+    assert caplog.records
+    assert key.decode() not in caplog.text
+    assert all(len(line) < 200 and "Traceback" not in line for line in caplog.text.splitlines())
+    answer = await _typed(
+        gateway,
+        b"GET /admin/episodes HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer \xff\xfe\r\n\r\n",
+    )
+    assert b" 401 " in answer.splitlines()[0]

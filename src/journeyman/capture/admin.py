@@ -3,25 +3,49 @@
 No episode's key reaches these routes and this key reaches no episode; an episode lies below the given root only.
 """
 
-import json
+import re
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from aiohttp import web
-from pydantic import ValidationError
+from pydantic import Field, StrictBool, ValidationError
 
 from journeyman.capture.dialects.base import Refusal
+from journeyman.capture.dialects.body import json_body
 from journeyman.capture.slot import Slot
 from journeyman.engines.base import Engine
-from journeyman.errors import Failure
-from journeyman.records.base import first_fault
+from journeyman.errors import Failure, boundary
+from journeyman.records.base import Record, first_fault
 from journeyman.records.episode import EpisodeSpec
 from journeyman.store.layout import Job
 
+_SEGMENT = re.compile(r"(?!\.{1,2}$)[\w.=@+-]{1,200}")
 Opened = Callable[[EpisodeSpec, Path, int, bool], Slot]
+
+
+class _Nothing(Record):
+    pass
+
+
+class _Open(Record):
+    spec: EpisodeSpec
+    context_tokens: int = Field(default=131_072, ge=1, strict=True)
+    resume: StrictBool = False
+
+
+class _Close(Record):
+    episode: str
+
+
+class _Weights(Record):
+    path: str
+    version: int = Field(ge=0, lt=1 << 31, strict=True)  # as the token log holds it
+
+
+R = TypeVar("R", bound=Record)
 
 
 class Admin:
@@ -36,27 +60,23 @@ class Admin:
 
     def add_routes(self, app: web.Application) -> None:
         """Put the routes into the gateway's application."""
-        app.router.add_get("/admin/episodes", self._guarded(self._list))
-        app.router.add_post("/admin/episodes", self._guarded(self._open))
-        app.router.add_post("/admin/episodes/close", self._guarded(self._close))
-        app.router.add_post("/admin/weights", self._guarded(self._weights))
+        app.router.add_get("/admin/episodes", self._guarded(_Nothing, self._list))
+        app.router.add_post("/admin/episodes", self._guarded(_Open, self._open))
+        app.router.add_post("/admin/episodes/close", self._guarded(_Close, self._close))
+        app.router.add_post("/admin/weights", self._guarded(_Weights, self._weights))
 
-    def _guarded(self, serve: Callable[[dict[str, Any]], Awaitable[Any]]) -> Any:
+    def _guarded(self, kind: type[R], serve: Callable[[R], Awaitable[Any]]) -> Any:
         async def handle(request: web.Request) -> web.Response:
             scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-            if scheme.lower() != "bearer" or not secrets.compare_digest(key.strip().encode(), self.key.encode()):
+            given = key.strip().encode(errors="surrogateescape")
+            if scheme.lower() != "bearer" or not secrets.compare_digest(given, self.key.encode()):
                 return _error(401, "invalid_admin_key", "this is not the gateway's admin key")
             try:
-                body = json.loads(await request.read() or b"{}")
-                if not isinstance(body, dict):
-                    raise Refusal(400, "invalid_request", "the body is not a JSON object")
-                return web.json_response(await serve(body))
+                with boundary("capture"):
+                    body = json_body(await request.read() or b"{}")
+                    return web.json_response(await serve(_asked(kind, body)))
             except web.HTTPRequestEntityTooLarge as error:
                 return _error(413, "body_too_large", str(error.text))
-            except ValidationError as error:
-                return _error(400, "invalid_request", first_fault(error, "body"))
-            except ValueError as error:
-                return _error(400, "invalid_json", f"the body is not JSON: {error}")
             except Refusal as refusal:
                 return _error(refusal.status, refusal.code, refusal.message)
             except Failure as failure:
@@ -64,46 +84,52 @@ class Admin:
 
         return handle
 
-    async def _list(self, body: dict[str, Any]) -> Any:
+    async def _list(self, asked: "_Nothing") -> Any:
         """Open episodes; never their keys."""
         self._forget_closed()
         return {"episodes": sorted(self._slots), "engine": self._engine.identity.model_dump(mode="json")}
 
-    async def _open(self, body: dict[str, Any]) -> Any:
-        """{"spec": EpisodeSpec, "context_tokens"?, "resume"?} -> {"episode", "url", "key", "directory"}."""
-        spec = EpisodeSpec.model_validate(body.get("spec"))
+    async def _open(self, asked: "_Open") -> Any:
+        """What is asked -> {"episode", "url", "key", "directory"}."""
+        spec = asked.spec
         if spec.job != self._job.name:
             raise Refusal(400, "invalid_request", f"this gateway records job {self._job.name!r}, not {spec.job!r}")
-        if any(part in ("", ".", "..") for part in spec.key.split("/")) or spec.key.count("/") != 3:
-            raise Refusal(400, "invalid_request", f"{spec.key!r} is not policy/task/group/attempt.try")
+        for name, value in (("policy", spec.policy), ("task", spec.task), ("group", spec.group)):
+            if not _SEGMENT.fullmatch(value):
+                text = f"spec.{name}={value[:80]!r} names no directory: use letters, digits and . _ = @ + -"
+                raise Refusal(400, "invalid_request", text)
+        if min(spec.attempt, spec.try_) < 0:
+            raise Refusal(400, "invalid_request", f"attempt {spec.attempt}, try {spec.try_}: count from 0")
         self._forget_closed()
         if spec.id in self._slots:
             raise Refusal(409, "episode_open", f"episode {spec.id} is open already")
         directory = self._job.episode_dir(spec.key)
-        window = body.get("context_tokens", 131_072)
-        if not isinstance(window, int) or window < 1:
-            raise Refusal(400, "invalid_request", f"context_tokens={window!r}: use a positive integer")
-        slot = self._slots[spec.id] = self._open_slot(spec, directory, window, body.get("resume") is True)
+        slot = self._slots[spec.id] = self._open_slot(spec, directory, asked.context_tokens, asked.resume)
         return {"episode": spec.id, "url": slot.url, "key": slot.key, "directory": str(directory)}
 
-    async def _close(self, body: dict[str, Any]) -> Any:
-        """{"episode"} -> what its capture amounts to."""
-        slot = self._slots.pop(str(body.get("episode")), None)
+    async def _close(self, asked: "_Close") -> Any:
+        """The episode's name -> what its capture amounts to."""
+        slot = self._slots.pop(asked.episode, None)
         if slot is None:
-            raise Refusal(404, "unknown_episode", f"no open episode {body.get('episode')!r}")
+            raise Refusal(404, "unknown_episode", f"no open episode {asked.episode[:200]!r}")
         captured = await slot.close()
         return {**asdict(captured), "failure": str(captured.failure) if captured.failure else None}
 
-    async def _weights(self, body: dict[str, Any]) -> Any:
-        """{"path", "version"}: the engine takes other weights between decode steps."""
-        path, version = body.get("path"), body.get("version")
-        if not isinstance(path, str) or not isinstance(version, int):
-            raise Refusal(400, "invalid_request", "name a path and a version")
-        await self._engine.load_weights(Path(path), version)
-        return {"version": version}
+    async def _weights(self, asked: "_Weights") -> Any:
+        """The engine takes other weights between decode steps."""
+        await self._engine.load_weights(Path(asked.path), asked.version)
+        return {"version": asked.version}
 
     def _forget_closed(self) -> None:
         self._slots = {name: slot for name, slot in self._slots.items() if slot.captured is None}
+
+
+def _asked(kind: type[R], body: Any) -> R:
+    """The body as the route wants it. Raises Refusal, naming the first field that is wrong."""
+    try:
+        return kind.model_validate(body)
+    except ValidationError as error:
+        raise Refusal(400, "invalid_request", first_fault(error, "body")) from None
 
 
 def _error(status: int, code: str, message: str) -> web.Response:
