@@ -323,3 +323,18 @@ async def test_a_field_nested_too_deep_is_refused_before_the_stream_begins(
                 assert response.status == 400
                 assert field in (await response.json())["error"]["message"]
         assert (await place.slot.close()).failure is None
+
+
+async def test_a_huge_prompt_is_refused_without_holding_up_other_runs(opened: Opener, seeded: SeededEngine) -> None:
+    """Not timed: while the huge one is read, small calls are answered one after the other."""
+    huge = [{"role": "user", "content": "the cat sat on " * 150_000}]
+    async with opened(seeded) as place:
+        await place.ask()
+        late = asyncio.create_task(place.client.responses.create(model="policy", input=huge[0]["content"]))
+        answered = 0
+        while not late.done():
+            await place.ask([{"role": "user", "content": "hi"}], headers={"X-Journeyman-Run": f"r{answered}"})
+            answered += 1
+        with pytest.raises(openai.BadRequestError, match="context window"):
+            await late
+    assert answered > 2

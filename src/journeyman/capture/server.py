@@ -44,6 +44,7 @@ _EVENTS = ("", "summary", "pruning", "branch")
 _AUTHORS = ("", "policy", "harness")
 _STATUS = {"engine": 502, "capture": 500}
 _HISTORY = ("messages", "input", "system", "tools")  # read part by part, with limits of their own
+_LARGE = 1 << 20  # bytes of a body whose tokens are counted beside the event loop first
 _JSON = "application/json"
 _Serve = Callable[[Dialect, Slot, web.Request], Awaitable[web.StreamResponse]]
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
@@ -220,6 +221,8 @@ class Gateway:
             ask, body = await _read(request)
             asked, canonical = continued(dialect.parse(body, slot.spec.sampling), slot.history, dialect.canonical)
             check_engine(asked, self.engine.identity, slot.spec.sampling)
+            if ask.bytes > _LARGE:
+                await slot.measure(asked, ask, canonical)
             call = await slot.begin(asked, ask, canonical)
         call.clients += 1
         try:
@@ -245,7 +248,8 @@ class Gateway:
         with reading():
             ask, body = await _read(request)
             asked, canonical = continued(dialect.parse(body, slot.spec.sampling), slot.history, dialect.canonical)
-            tokens = slot.count(asked, ask, canonical)
+            counted = partial(slot.count, asked, ask, canonical)
+            tokens = await asyncio.to_thread(counted) if ask.bytes > _LARGE else counted()
         return _json_response({**fields, "input_tokens": tokens})
 
     async def _stream(self, events: Events, slot: Slot, call: Call, request: web.Request) -> web.StreamResponse:
@@ -326,6 +330,7 @@ async def _read(request: web.Request) -> tuple[Ask, Any]:
         declared=declared,
         retry=headers.get("x-stainless-retry-count", "0") != "0",
         fingerprint=zlib.crc32(raw),
+        bytes=len(raw),
         client=client,
     ), body
 

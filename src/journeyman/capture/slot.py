@@ -50,6 +50,7 @@ class Ask:
     client: Client | None = None  # None: it is not one known by name
     aside: str = ""  # what the client asks beside its work; "": it works
     fingerprint: int = 0  # of the body
+    bytes: int = 0  # of the same
 
 
 @dataclass(frozen=True)
@@ -209,12 +210,15 @@ class Slot:
 
     def _place(self, run: Run, request: CallRequest, ask: Ask, canonical: Canonical) -> Placement:
         placement = place(run, _history(request, ask, canonical), self._terms.renderer)
-        if len(placement.prompt) >= self._terms.context_tokens:
-            if placement.opens:
-                run.discard(placement.lineage)
-            text = f"the prompt has {len(placement.prompt)} tokens and the context window {self._terms.context_tokens}"
-            raise Refusal(400, "context_length_exceeded", text, "messages")
+        if placement.opens and len(placement.prompt) >= self._terms.context_tokens:
+            run.discard(placement.lineage)
+        self._check_window(len(placement.prompt))
         return placement
+
+    def _check_window(self, tokens: int) -> None:
+        if tokens >= self._terms.context_tokens:
+            text = f"the prompt has {tokens} tokens and the context window {self._terms.context_tokens}"
+            raise Refusal(400, "context_length_exceeded", text, "messages")
 
     def _request(self, call: Call, run: Run, placement: Placement, request: CallRequest) -> SampleRequest:
         sampling, lineage = request.sampling, placement.lineage
@@ -336,6 +340,10 @@ class Slot:
         """How many tokens this call's prompt would have. Raises Refusal, RenderError."""
         run = self._runs.get(ask.run) or Run(AgentRun(run=0))
         return measure(run, _history(request, ask, canonical), self._terms.renderer)
+
+    async def measure(self, request: CallRequest, ask: Ask, canonical: Canonical) -> None:
+        """Refuse a large request that does not fit the window, while other calls go on. Raises as `count`."""
+        self._check_window(await asyncio.to_thread(self.count, request, ask, canonical))
 
     def note(self, failure: Failure) -> Failure:
         """Remember the first failure of ours, also for a gateway that goes on after this one; returns the one given.

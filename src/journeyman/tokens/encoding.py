@@ -16,6 +16,7 @@ from journeyman.errors import UserError
 
 _LEAD = "\ufdd0"  # starts an escape; noncharacters never occur in interchanged text, and are escaped where they do
 MARK = "\ufdd1"  # never survives escaping: safe for the renderer to search for
+_LONG = 1 << 16  # characters: pieces beyond are encoded without holding the interpreter
 _SHORT = 64  # characters: pieces up to here are template scaffolding and worth remembering
 
 
@@ -65,8 +66,10 @@ class Encoder:
         return re.sub(_LEAD + "(.)", lambda m: self._restore_map[m.group(1)], text, flags=re.DOTALL)
 
     def _encode(self, piece: str) -> tuple[int, ...]:
-        ids: list[int] = self._plain.encode(self.restore(piece), add_special_tokens=False).ids
-        return tuple(ids)
+        text = self.restore(piece)
+        if len(piece) > _LONG:  # the batch call lets other threads run meanwhile
+            return tuple(self._plain.encode_batch([text], add_special_tokens=False)[0].ids)
+        return tuple(self._plain.encode(text, add_special_tokens=False).ids)
 
     def encode(self, rendered: str, remember: bool = False) -> list[int]:
         """Ids of an escaped, rendered text. `remember` keeps long pieces too (system prompts with tools)."""
