@@ -1,5 +1,7 @@
 """What was captured can be asked about: an episode, a segment, a row, a token; and the answer says why it trains."""
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +11,12 @@ from journeyman.datasets.base import Rows
 from journeyman.engines.scripted import SeededEngine
 from journeyman.errors import UserError
 from journeyman.pipeline.explaining import explained
+from journeyman.pipeline.selecting import attempts_of
 from journeyman.records.batch import DatasetManifest
 from journeyman.records.sample import Sample, SegmentRef
 from journeyman.store.dataset import RowTokens, write_dataset
+from journeyman.store.layout import SEAL_NAME
+from journeyman.store.seal import seal
 from journeyman.store.sealed import SealedEpisode
 
 from .conftest import Opener
@@ -107,6 +112,58 @@ async def test_a_broken_episode_is_told_as_broken(captured: SealedEpisode, tmp_p
     path.write_bytes(path.read_bytes()[:-4] + b"\0\0\x80\x3f")
     with pytest.raises(Exception, match=r"logprobs\.f32"):
         _told(captured.directory, tmp_path)
+
+
+Damage = Callable[[bytes], bytes | None]  # None: the file is deleted
+
+
+def _damage(directory: Path, name: str, damage: Damage, resealed: bool) -> None:
+    path = directory / name
+    if (left := damage(path.read_bytes())) is None:
+        path.unlink()
+    else:
+        path.write_bytes(left)
+    if resealed:
+        (directory / SEAL_NAME).unlink()
+        seal(directory)
+
+
+def _span(end: bytes) -> Damage:
+    return lambda data: re.sub(rb'"end":\d+', b'"end":' + end, data, count=1)
+
+
+DAMAGED: dict[str, tuple[str, Damage, bool]] = {
+    "a byte of the header": ("episode.json", lambda data: b"\xff" + data[1:], False),
+    "no header": ("episode.json", lambda data: None, False),
+    "no header, sealed again": ("episode.json", lambda data: None, True),
+    "a header of another shape": ("episode.json", lambda data: b"[]", True),
+    "half a turn": ("turns.jsonl", lambda data: data[:40] + b"\n", True),
+    "a span of no number": ("turns.jsonl", _span(b'"x"'), True),
+    "a span before the ids": ("turns.jsonl", _span(b"-7"), True),
+    "a span beyond the ids": ("turns.jsonl", _span(b"1000000000000"), True),
+    "segments that are none": ("segments.jsonl", lambda data: b"5\n", True),
+    "other lengths": ("tokens.i32", lambda data: data[:-4], True),
+    "no ids": ("tokens.i32", lambda data: None, True),
+}
+
+
+@pytest.mark.parametrize(("name", "damage", "resealed"), DAMAGED.values(), ids=DAMAGED)
+async def test_a_damaged_record_is_one_line_with_its_file_and_what_to_type(
+    captured: SealedEpisode, tmp_path: Path, name: str, damage: Damage, resealed: bool
+) -> None:
+    episode = captured.episode.spec.id
+    _damage(captured.directory, name, damage, resealed)
+    for what in (episode, f"{episode}#0.0:3"):
+        with pytest.raises(UserError, match=r"^[^\n]+$") as refused:
+            _told(what, tmp_path)
+        assert str(refused.value).startswith(str(captured.directory / name))
+        assert str(refused.value).endswith(f": type journeyman verify {captured.directory}")
+
+
+async def test_a_header_that_is_unreadable_stops_a_dataset_in_one_line(captured: SealedEpisode) -> None:
+    _damage(captured.directory, "episode.json", lambda data: data[:-1], True)
+    with pytest.raises(UserError, match=r"^[^\n]+episode\.json is unreadable[^\n]+journeyman verify"):
+        attempts_of(captured.directory.parents[4], "p")
 
 
 async def test_what_is_not_there_is_refused_in_one_line(tmp_path: Path) -> None:

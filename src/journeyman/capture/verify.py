@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from journeyman.capture.damage import COLUMNS, damaged_turn, place_of
-from journeyman.records.base import Record, first_fault
+from journeyman.records.base import Record
 from journeyman.records.episode import Seal
 from journeyman.records.turn import Segment, Span, Turn
 from journeyman.store.layout import SEAL_NAME, Job
+from journeyman.store.reading import Unreadable
 from journeyman.store.seal import SealBroken, is_sealed, read_seal, verify_seal
 from journeyman.store.sealed import SealedEpisode
 from journeyman.tokens.certificate import Certificate, CertificateError, certify
@@ -115,11 +114,11 @@ def _examine(episode: SealedEpisode) -> tuple[Fault | None, tuple[Certificate, .
         _seal(directory)
         return None, tuple(_segments(episode))
     except SealBroken as error:
-        name, detail = "seal", str(error)
+        name, detail = "seal", error.what
         if error.path is not None and (place := place_of(error.path)):
             detail = f"{detail}; {place}"
-    except ValidationError as error:
-        name, detail = "records", f"{error.title}.{first_fault(error)}"
+    except Unreadable as error:
+        name, detail = "records", error.what
     except CertificateError as error:
         name, detail = error.name, error.detail
     except _Broken as error:
@@ -139,8 +138,8 @@ def _segments(episode: SealedEpisode) -> Iterator[Certificate]:
         return  # the policy was never called
     try:
         length = len(episode.tokens.ids)
-    except ValueError as error:
-        raise _Broken("lengths", str(error)) from None
+    except Unreadable as error:
+        raise _Broken("lengths", error.what) from None
     _check_spans(turns, length)
     _check_lineage(episode)
     known = {(s.run, s.index): s for s in episode.segments}

@@ -9,8 +9,8 @@ from journeyman.evaluation.curves import training_curves
 from journeyman.evaluation.rows import EpisodeRow, last_tries
 from journeyman.evaluation.shown import Decode, show_episode
 from journeyman.evaluation.summarise import compare, summarise
-from journeyman.grading.episode import grade_path
-from journeyman.records.grade import REPORTED, Grade
+from journeyman.grading.episode import grade_path, read_grade
+from journeyman.records.grade import REPORTED
 from journeyman.records.report import Report, ShownEpisode
 from journeyman.records.sample import Update
 from journeyman.records.task import Task
@@ -68,4 +68,4 @@ def shown_episode(job: Job, row: EpisodeRow, task: Task, decode: Decode) -> Show
     directory: Path = job.episode_dir(row.spec.key)
     sealed = SealedEpisode.open(directory)
     grade = grade_path(job.grades_dir(row.spec.key), sealed.episode.grader_digest)
-    return show_episode(sealed, Grade.parse(grade.read_bytes()), task, decode)
+    return show_episode(sealed, read_grade(grade), task, decode)

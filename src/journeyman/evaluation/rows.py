@@ -3,16 +3,15 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from journeyman.grading.episode import grade_path, outcome_of
+from journeyman.grading.episode import grade_path, outcome_of, read_grade
 from journeyman.records.base import Record
-from journeyman.records.episode import Episode, EpisodeSpec, Usage
+from journeyman.records.episode import EpisodeSpec, Usage
 from journeyman.records.grade import OPTIMISED, REPORTED, Grade
 from journeyman.records.outcome import Graded, Quarantined
 from journeyman.records.rubric import Rubric
 from journeyman.records.task import Task
-from journeyman.records.turn import ToolEvent
-from journeyman.store.atomic import read_lines
 from journeyman.store.layout import Job
+from journeyman.store.sealed import SealedEpisode
 
 
 class Decided(Record):
@@ -52,12 +51,12 @@ class EpisodeRow(Record):
 
 
 def read_row(job: Job, directory: Path, task: Task) -> EpisodeRow:
-    """One sealed try with its official outcome. Raises SealBroken where there is no seal."""
-    episode = Episode.parse((directory / "episode.json").read_bytes())
+    """One sealed try with its official outcome. Raises SealBroken where there is no seal, Unreadable."""
+    sealed = SealedEpisode(directory)
+    episode = sealed.episode
     grades = job.grades_dir(episode.spec.key)
     outcome = outcome_of(directory, grades)
-    grade = Grade.parse(grade_path(grades, episode.grader_digest).read_bytes()) if isinstance(outcome, Graded) else None
-    events = [ToolEvent.parse(line) for line in read_lines(directory / "dispatch.jsonl")]
+    grade = read_grade(grade_path(grades, episode.grader_digest)) if isinstance(outcome, Graded) else None
     return EpisodeRow(
         spec=episode.spec,
         environment_type=task.metadata.environment_type,
@@ -65,7 +64,7 @@ def read_row(job: Job, directory: Path, task: Task) -> EpisodeRow:
         signed=None if grade is None else grade.rewards[OPTIMISED],
         decided=() if grade is None else _decided(grade, task.rubric),
         usage=episode.usage,
-        tool_errors=sum(event.valid and event.is_error for event in events),
+        tool_errors=sum(event.valid and event.is_error for event in sealed.dispatch),
         timing=episode.timing,
         stop="" if episode.stop is None else str(episode.stop),
         failure=outcome if isinstance(outcome, Quarantined) else None,

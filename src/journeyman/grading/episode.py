@@ -15,7 +15,8 @@ from journeyman.records.episode import Episode
 from journeyman.records.grade import REPORTED, Grade, GraderIdentity
 from journeyman.records.outcome import FailureCause, Graded, Outcome, Quarantined
 from journeyman.services.reconcile import reconcile
-from journeyman.store.atomic import append_line, create_only, read_lines
+from journeyman.store.atomic import append_line, create_only
+from journeyman.store.reading import read_record, read_records, recheck
 from journeyman.store.seal import read_seal, seal_digest
 from journeyman.store.sealed import SealedEpisode
 
@@ -32,6 +33,16 @@ class GradingFailure(Record):
 def grade_path(grades_dir: Path, grader_digest: str) -> Path:
     """Where the grade of one grader identity on one episode lies."""
     return grades_dir / f"{grader_digest}.json"
+
+
+def read_grade(path: Path) -> Grade:
+    """A grade file. Raises Unreadable."""
+    return read_record(path, Grade, _remedy(path))
+
+
+def _remedy(path: Path) -> str:
+    """What to type about a damaged file of a run."""
+    return recheck(next((p for p in path.parents if (p / "episodes").is_dir()), path.parent))
 
 
 async def grade_episode(episode_dir: Path, task_dir: Path, grades_dir: Path, grader: Grades) -> Outcome:
@@ -92,16 +103,17 @@ def outcome_of(episode_dir: Path, grades_dir: Path, reward_name: str = REPORTED)
     """The outcome a sealed episode has: from its seal and the official grader's grade, joined under one lineage (Q-02).
 
     Not graded yet is Quarantined(grader, "ungraded"): the reward is absent, not zero. Checks the join, not every byte
-    (`verify_seal` does that). Raises SealBroken where there is no seal, UserError for a reward name the grade lacks.
+    (`verify_seal` does that). Raises SealBroken where there is no seal, Unreadable for a damaged header or grade,
+    UserError for a reward name the grade lacks.
     """
     read_seal(episode_dir)
-    episode = Episode.parse((episode_dir / "episode.json").read_bytes())
+    episode = SealedEpisode(episode_dir).episode
     if episode.failure is not None:
         return _quarantined(episode.failure)
     path = grade_path(grades_dir, episode.grader_digest)
     if not path.exists():
         return _ungraded(episode, grades_dir)
-    found = Grade.parse(path.read_bytes())
+    found = read_grade(path)
     joined = (found.episode, found.seal_digest, found.grader.digest())
     if joined != (episode.spec.id, seal_digest(episode_dir), episode.grader_digest):
         return Quarantined(layer="grader", cause="grade_of_another_episode", detail=str(path))
@@ -109,7 +121,8 @@ def outcome_of(episode_dir: Path, grades_dir: Path, reward_name: str = REPORTED)
 
 
 def _ungraded(episode: Episode, grades_dir: Path) -> Quarantined:
-    tries = [GradingFailure.parse(line) for line in read_lines(grades_dir / FAILURES)]
+    path = grades_dir / FAILURES
+    tries = read_records(path, GradingFailure, _remedy(path))
     mine = [t.failure for t in tries if t.grader == episode.grader_digest]
     return _quarantined(mine[-1]) if mine else Quarantined(layer="grader", cause="ungraded")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from journeyman.errors import UserError
-from journeyman.grading.episode import grade_path
+from journeyman.grading.episode import grade_path, read_grade
 from journeyman.pipeline.state import TASK_SOURCES
 from journeyman.records.grade import Grade
 from journeyman.records.rubric import Criterion, Verdict
@@ -18,6 +18,7 @@ from journeyman.records.task import Task, WorldFile
 from journeyman.records.turn import Segment, Turn
 from journeyman.store.atomic import read_lines
 from journeyman.store.layout import Job
+from journeyman.store.reading import read_records
 from journeyman.store.sealed import SealedEpisode
 
 
@@ -73,7 +74,8 @@ def parse_ref(text: str) -> TokenRef:
 
 def updates(job: Job) -> list[Update]:
     """All optimiser steps of the job, in order."""
-    return [Update.parse(line) for line in read_lines(job.ledger / "updates.jsonl")]
+    path = job.ledger / "updates.jsonl"
+    return list(read_records(path, Update, "put back a copy of it, or move it away to explain without gradients"))
 
 
 def pick(job: Job) -> TokenRef:
@@ -116,7 +118,7 @@ def _find_update(job: Job, episode: str) -> tuple[Update | None, str, MemberUpda
 
 def _official_grade(job: Job, key: str, grader_digest: str) -> Grade | None:
     path = grade_path(job.grades_dir(key), grader_digest)
-    return Grade.parse(path.read_bytes()) if path.exists() else None
+    return read_grade(path) if path.exists() else None
 
 
 def lineage(job: Job, ref: TokenRef, task: Task) -> Lineage:
@@ -126,8 +128,8 @@ def lineage(job: Job, ref: TokenRef, task: Task) -> Lineage:
     if not directory.exists():
         raise UserError(f"no episode {ref.episode} below {job.episodes}")
     sealed = SealedEpisode.open(directory)
-    turn, kind = _turn_at(sealed, ref)
     tokens = sealed.segment_tokens(ref.run, ref.segment)
+    turn, kind = _turn_at(sealed, ref)
     grade = _official_grade(job, key, sealed.episode.grader_digest)
     update, group, member = _find_update(job, ref.episode)
     by_id = {c.id: c for c in task.rubric.criteria}

@@ -3,15 +3,14 @@
 Means are over valid attempts only, tokens over all; a figure nothing was measured for is absent.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from journeyman.episodes.run_many import Finished
 from journeyman.pipeline.recipe import Recipe
-from journeyman.records.episode import Episode, Usage
-from journeyman.store.atomic import read_lines
+from journeyman.records.episode import Usage
+from journeyman.store.sealed import SealedEpisode
 
 
 class Seen(NamedTuple):
@@ -30,11 +29,11 @@ class Seen(NamedTuple):
 
 def seen(finished: Finished, environment_type: str) -> Seen:
     """What a finished attempt shows."""
-    episode = Episode.parse((finished.directory / "episode.json").read_bytes())
-    events = [json.loads(line) for line in read_lines(finished.directory / "dispatch.jsonl")]
-    executed = [event for event in events if event["dispatched"]]
-    calls = Counter(str(event["tool"]).partition("__")[0] for event in executed)
-    errors = sum(event["is_error"] for event in executed)
+    sealed = SealedEpisode(finished.directory)
+    episode = sealed.episode
+    executed = [event for event in sealed.dispatch if event.dispatched]
+    calls = Counter(event.tool.partition("__")[0] for event in executed)
+    errors = sum(event.is_error for event in executed)
     return Seen(environment_type, finished.reward, episode.usage, str(episode.stop or ""), calls, errors)
 
 
@@ -63,7 +62,7 @@ def figures_of(batch: Iterable[Seen]) -> dict[str, float]:
 
 def usage(finished: Finished) -> Usage:
     """What a finished attempt used, valid or not."""
-    return Episode.parse((finished.directory / "episode.json").read_bytes()).usage
+    return SealedEpisode(finished.directory).episode.usage
 
 
 def used(usages: Iterable[Usage]) -> dict[str, int]:

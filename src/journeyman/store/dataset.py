@@ -18,10 +18,12 @@ from journeyman.records.base import sha256_hex
 from journeyman.records.batch import DatasetManifest, Group, Pack
 from journeyman.records.episode import Seal
 from journeyman.records.sample import Sample
-from journeyman.store.atomic import read_lines, write_atomic
+from journeyman.store.atomic import write_atomic
+from journeyman.store.reading import read_record, read_records
 from journeyman.store.unfinished import begin, finish
 
 MARKER = "DATASET.json"
+AGAIN = "build it again"  # the remedy for a dataset that is damaged
 UNROUTED = 65_535  # in the experts' file: nothing was recorded at this position
 _ARRAYS = (("tokens.i32", "<i4"), ("mask.u8", "u1"), ("logprobs.f32", "<f4"), ("versions.i32", "<i4"))
 
@@ -94,15 +96,13 @@ class Dataset:
         """Open after checking every byte against the marker. Raises UserError naming the file that differs."""
         marker = directory / MARKER
         if not marker.exists():
-            raise UserError(f"{directory} is not a finished dataset (no {MARKER}): build it again")
+            raise UserError(f"{directory} is not a finished dataset (no {MARKER}): {AGAIN}")
         if verify:
-            for name, digest in Seal.parse(marker.read_bytes()).files.items():
+            for name, digest in read_record(marker, Seal, AGAIN).files.items():
                 path = directory / name
                 if not path.exists() or sha256_hex(path.read_bytes()) != digest:
-                    raise UserError(
-                        f"{path} is missing or changed since the dataset was written (it is not what {MARKER} says): "
-                        "build it again"
-                    )
+                    what = f"it is not what {MARKER} says"
+                    raise UserError(f"{path} is missing or changed since the dataset was written ({what}): {AGAIN}")
         return cls(directory)
 
     @cached_property
@@ -113,10 +113,10 @@ class Dataset:
     @cached_property
     def manifest(self) -> DatasetManifest:
         """What this dataset is."""
-        return DatasetManifest.parse((self.directory / "manifest.json").read_bytes())
+        return read_record(self.directory / "manifest.json", DatasetManifest, AGAIN)
 
     def _records(self, name: str, kind: type[Any]) -> tuple[Any, ...]:
-        return tuple(kind.parse(line) for line in read_lines(self.directory / name))
+        return read_records(self.directory / name, kind, AGAIN)
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:

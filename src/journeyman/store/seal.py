@@ -5,18 +5,18 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from journeyman.errors import JourneymanError
 from journeyman.records.base import first_fault, sha256_hex
 from journeyman.records.episode import Seal
 from journeyman.store.atomic import create_only
 from journeyman.store.layout import SEAL_NAME
+from journeyman.store.reading import Damaged, recheck
 
 
-class SealBroken(JourneymanError):
+class SealBroken(Damaged):
     """A sealed directory is not what was sealed; the message names the first file that differs, as does `path`."""
 
-    def __init__(self, message: str, path: Path | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, what: str, remedy: str = "", path: Path | None = None) -> None:
+        super().__init__(what, remedy)
         self.path = path  # None: no file of its own differs
 
 
@@ -54,7 +54,7 @@ def read_seal(directory: Path) -> Seal:
     except FileNotFoundError:
         raise SealBroken(f"{path} is missing: the directory was never sealed") from None
     except ValueError as error:
-        raise SealBroken(f"{path} is unreadable: {first_fault(error)}") from None
+        raise SealBroken(f"{path} is unreadable: {first_fault(error)}", recheck(directory)) from None
 
 
 def seal_digest(directory: Path) -> str:
@@ -65,13 +65,14 @@ def seal_digest(directory: Path) -> str:
 def verify_seal(directory: Path) -> Seal:
     """Recheck every byte. Raises SealBroken naming the first changed, missing or added file."""
     record = read_seal(directory)
-    present = set(_files(directory))
+    present, remedy = set(_files(directory)), recheck(directory)
     for path, digest in sorted(record.files.items()):
         if path not in present:
-            raise SealBroken(f"{directory / path} is missing, and {directory / SEAL_NAME} has it: one of them changed")
+            text = f"{directory / path} is missing, and {directory / SEAL_NAME} has it: one of them changed"
+            raise SealBroken(text, remedy)
         if _sha256(directory / path) != digest:
             text = f"{directory / path} changed after sealing: it is not what {SEAL_NAME} says"
-            raise SealBroken(text, directory / path)
+            raise SealBroken(text, remedy, directory / path)
     if extra := sorted(present - set(record.files)):
-        raise SealBroken(f"{directory / extra[0]} was added after sealing: {SEAL_NAME} has it not")
+        raise SealBroken(f"{directory / extra[0]} was added after sealing: {SEAL_NAME} has it not", remedy)
     return record

@@ -1,20 +1,28 @@
-"""Reading a sealed episode: its records, token arrays, changed files and final service state. Read-only."""
+"""Reading a sealed episode: its records, token arrays, changed files and final service state. Read-only.
+
+Invariant: what cannot be read is raised as Unreadable, naming the file and what to type: a seal vouches for bytes.
+"""
 
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import TypeAdapter
 
 from journeyman.records.base import Record
 from journeyman.records.episode import Episode
 from journeyman.records.turn import AgentRun, Segment, Span, ToolEvent, Turn
 from journeyman.store.atomic import read_lines
 from journeyman.store.experts import experts_file, read_experts
+from journeyman.store.reading import Unreadable, read_record, read_records, reading, recheck
 from journeyman.store.seal import read_seal, seal_digest, verify_seal
 from journeyman.store.token_log import TokenArrays, read_tokens
+
+T = TypeVar("T")
+_Tables = dict[str, dict[str, list[dict[str, Any]]]]  # service -> table -> rows
 
 
 class SegmentTokens(NamedTuple):
@@ -54,10 +62,10 @@ class SealedEpisode:
     @cached_property
     def episode(self) -> Episode:
         """The header."""
-        return Episode.parse((self.directory / "episode.json").read_bytes())
+        return read_record(self.directory / "episode.json", Episode, recheck(self.directory))
 
     def _records(self, name: str, kind: type[Any]) -> tuple[Any, ...]:
-        return tuple(kind.parse(line) for line in read_lines(self.directory / name))
+        return read_records(self.directory / name, kind, recheck(self.directory))
 
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
@@ -82,7 +90,8 @@ class SealedEpisode:
     @cached_property
     def tokens(self) -> TokenArrays:
         """All token arrays of the episode."""
-        return read_tokens(self.directory)
+        with reading(self.directory / "tokens.i32", recheck(self.directory)):
+            return read_tokens(self.directory)
 
     def segment_experts(self, run: int, segment: int) -> npt.NDArray[np.uint16] | None:
         """Routed experts [T - 1, layers, top_k] of a segment's positions, in order; None where none were recorded.
@@ -103,13 +112,12 @@ class SealedEpisode:
     @cached_property
     def deleted(self) -> tuple[str, ...]:
         """World files the episode deleted."""
-        return tuple(self._json("deleted.json", []))
+        return self._json("deleted.json", TypeAdapter(tuple[str, ...]), ())
 
     @cached_property
-    def services(self) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    def services(self) -> _Tables:
         """Final state: service -> table -> rows; empty where the task has no services."""
-        state: dict[str, dict[str, list[dict[str, Any]]]] = self._json("services.json", {})
-        return state
+        return self._json("services.json", TypeAdapter(_Tables), {})
 
     def ledger_lines(self) -> list[bytes]:
         """The services' append-only ledger, one canonical JSON entry a line."""
@@ -117,7 +125,7 @@ class SealedEpisode:
 
     def ledger(self, kind: type[Record]) -> tuple[Any, ...]:
         """The services' ledger as records of `kind` (services.base.LedgerEntry)."""
-        return tuple(kind.parse(line) for line in self.ledger_lines())
+        return self._records("service_ledger.jsonl", kind)
 
     @cached_property
     def written(self) -> dict[str, Path]:
@@ -132,9 +140,10 @@ class SealedEpisode:
         found = self.written.get(path)
         return None if found is None else found.read_bytes()
 
-    def _json(self, name: str, absent: Any) -> Any:
+    def _json(self, name: str, shape: TypeAdapter[T], absent: T) -> T:
         path = self.directory / name
-        return json.loads(path.read_bytes()) if path.exists() else absent
+        with reading(path, recheck(self.directory)):
+            return shape.validate_python(json.loads(path.read_bytes())) if path.exists() else absent
 
     def segment_turns(self, run: int, segment: int) -> tuple[Turn, ...]:
         """The turns of one segment in order, orphans left out (their tokens never entered the history)."""
@@ -142,7 +151,7 @@ class SealedEpisode:
 
     def segment_tokens(self, run: int, segment: int) -> SegmentTokens:
         """Concatenated spans of a segment: exact ids, sampled-only mask, log-probs and versions."""
-        spans = [s for turn in self.segment_turns(run, segment) for s in _spans(turn)]
+        spans = [s for turn in self.segment_turns(run, segment) for s in self._inside(turn)]
         index = [np.arange(s.start, s.end) for s, _ in spans]
         where = np.concatenate(index) if index else np.zeros(0, dtype=np.int64)
         mask = [np.full(s.end - s.start, sampled, dtype=np.uint8) for s, sampled in spans]
@@ -152,3 +161,13 @@ class SealedEpisode:
             logprobs=self.tokens.logprobs[where],
             versions=self.tokens.versions[where],
         )
+
+    def _inside(self, turn: Turn) -> list[tuple[Span, bool]]:
+        """Its spans. Raises Unreadable where one is not within the token arrays."""
+        spans, length = _spans(turn), len(self.tokens.ids)
+        for span, _ in spans:
+            if not 0 <= span.start <= span.end <= length:
+                what = f"turn {turn.turn_id} has a span [{span.start}, {span.end}) of {length} ids"
+                path = self.directory / "turns.jsonl"
+                raise Unreadable(f"{path} is unreadable: {what}", recheck(self.directory))
+        return spans
