@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from journeyman.capture.by_hand import seal_by_hand
 from journeyman.datasets.base import Rows
 from journeyman.engines.scripted import SeededEngine
-from journeyman.errors import UserError
+from journeyman.errors import EngineFailure, UserError
 from journeyman.pipeline.explaining import explained
 from journeyman.pipeline.selecting import attempts_of
 from journeyman.records.batch import DatasetManifest
@@ -82,6 +84,24 @@ async def test_a_token_of_an_episode_without_a_task_is_told(captured: SealedEpis
     assert "rendered, not sampled, so its mask is 0" in told
     with pytest.raises(UserError, match="tokens"):
         _told(f"{captured.episode.spec.id}#0.0:99999", tmp_path)
+
+
+@pytest.mark.parametrize("failed", [False, True])
+async def test_a_token_of_a_failed_episode_is_not_trainable(
+    opened: Opener, seeded: SeededEngine, tmp_path: Path, failed: bool
+) -> None:
+    async with opened(seeded) as place:
+        await place.ask()
+        captured = asdict(await place.slot.close())
+    captured["failure"] = EngineFailure("aborted", "gone") if failed else None
+    seal_by_hand(place.directory, place.spec, captured, {"kind": "seeded", "token_exact": True})
+    sampled = int(np.flatnonzero(SealedEpisode.open(place.directory).segment_tokens(0, 0).mask)[0])
+    why = "its episode is quarantined, failure engine: aborted"
+    token = _told(f"{place.spec.id}#0.0:{sampled}", tmp_path).splitlines()
+    assert token[-1] == (f"trainable no: {why}" if failed else "trainable yes")
+    for part in (place.spec.id, f"{place.spec.id}#0.0"):
+        told = _told(part, tmp_path).splitlines()
+        assert (f"          NOT trainable: {why}" in told, "          trainable" in told) == (failed, not failed)
 
 
 @pytest.mark.parametrize("honest", [True, False])

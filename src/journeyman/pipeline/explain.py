@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from journeyman.errors import UserError
 from journeyman.grading.episode import grade_path, read_grade
+from journeyman.pipeline.explain_capture import why_episode
 from journeyman.pipeline.state import TASK_SOURCES
 from journeyman.records.grade import Grade
 from journeyman.records.rubric import Criterion, Verdict
@@ -148,7 +149,7 @@ def lineage(job: Job, ref: TokenRef, task: Task) -> Lineage:
         turn=turn,
         segment=segment,
         episode=sealed,
-        why_untrained=_why_untrained(kind, turn, segment, grade, member),
+        why_untrained=_why_untrained(kind, turn, segment, why_episode(sealed.episode), grade, member),
         grade=grade,
         criteria=criteria,
         task=task,
@@ -160,7 +161,7 @@ def lineage(job: Job, ref: TokenRef, task: Task) -> Lineage:
 
 
 def _why_untrained(
-    kind: str, turn: Turn, segment: Segment | None, grade: Grade | None, member: MemberUpdate | None
+    kind: str, turn: Turn, segment: Segment | None, failed: str, grade: Grade | None, member: MemberUpdate | None
 ) -> str:
     if kind != "sampled":
         return f"it is {kind}: rendered, not sampled, so its mask is 0"
@@ -172,6 +173,8 @@ def _why_untrained(
         return turn.untrainable_reason
     if segment is not None and not segment.trainable:
         return segment.untrainable_reason
+    if failed:
+        return f"its episode is quarantined, {failed}"
     if grade is None:
         return "the episode has no official grade"
     if member is None:

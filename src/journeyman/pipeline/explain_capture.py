@@ -13,6 +13,7 @@ import numpy as np
 
 from journeyman.capture.verify import certificates
 from journeyman.errors import UserError
+from journeyman.records.episode import Episode
 from journeyman.records.turn import AgentRun, Segment, Turn
 from journeyman.store.dataset import MARKER, Dataset
 from journeyman.store.layout import SEAL_NAME, Job
@@ -119,7 +120,7 @@ def _held(tokens: SegmentTokens, mask: "np.ndarray[tuple[int], np.dtype[np.uint8
 
 def _episode(sealed: SealedEpisode) -> Iterator[str]:
     header = sealed.episode
-    ended = header.stop or (f"failure {header.failure.layer}: {header.failure.cause}" if header.failure else "")
+    ended = header.stop or why_episode(header)
     yield f"episode   {header.spec.id}: {ended}; seal {sealed.seal_digest[:16]}"
     yield f"          {sealed.directory}"
     exact = header.engine.get("token_exact")
@@ -127,6 +128,11 @@ def _episode(sealed: SealedEpisode) -> Iterator[str]:
     yield f"engine    {engine}" + ("" if exact or exact is None else ": not token-exact, so evaluation only")
     for run in sealed.runs:
         yield _run(run)
+
+
+def why_episode(header: Episode) -> str:
+    """Why nothing of an episode trains; "" where its turns and segments decide."""
+    return "" if header.failure is None else f"failure {header.failure.layer}: {header.failure.cause}"
 
 
 def _run(run: AgentRun) -> str:
@@ -149,11 +155,19 @@ def _segment(sealed: SealedEpisode, segment: Segment, found: Sequence[Certificat
     if aside := next((run.aside for run in sealed.runs if run.run == segment.run), ""):
         yield f"          no row is made of it: it was asked beside the work ({aside})"
     else:
-        yield f"          {'trainable' if segment.trainable else f'NOT trainable: {segment.untrainable_reason}'}"
+        why = _why_segment(sealed, segment)
+        yield f"          {f'NOT trainable: {why}' if why else 'trainable'}"
     at = 0
     for turn in turns:
         yield _turn(turn, at, tokens)
         at += sum(span.end - span.start for span in (turn.context, turn.sampled, turn.closing) if span)
+
+
+def _why_segment(sealed: SealedEpisode, segment: Segment) -> str:
+    """Why no row is made of a segment; "" where its turns decide."""
+    if why := why_episode(sealed.episode):
+        return f"its episode is quarantined, {why}"
+    return "" if segment.trainable else segment.untrainable_reason
 
 
 def opening(segment: Segment) -> str:
@@ -188,8 +202,8 @@ def _certified(segment: Segment, found: Sequence[Certificate] | CertificateError
 def _turn(turn: Turn, at: int, tokens: SegmentTokens) -> str:
     first = at + turn.context.end - turn.context.start
     end = first + turn.sampled.end - turn.sampled.start
-    held = tokens.versions[first:end]
-    spans = f"v{held.min()}" if held.min() == held.max() else f"v{held.min()}-v{held.max()}"
+    held = sorted(set(tokens.versions[first:end].tolist()))
+    spans = "-".join(f"v{version}" for version in dict.fromkeys((*held[:1], *held[-1:]))) or "nothing"
     why = why_turn(turn)
     closing = f", closed by {turn.closing.end - turn.closing.start} unsampled" if turn.closing else ""
     text = (
@@ -239,12 +253,14 @@ def token_lines(directory: Path, run: int, segment: int, position: int) -> Itera
     else:
         yield f"          id {tokens.ids[position]}, {'sampled' if sampled else 'rendered, not sampled'}"
     yield _turn(turn, at, tokens)
-    yield from list(_segment(sealed, record, _certificates(directory)))[:3]
+    found = _certificates(directory)
+    yield from list(_segment(sealed, record, found))[:3]
     yield from _episode(sealed)
     aside = next((r.aside for r in sealed.runs if r.run == run), "")
     why = "" if sampled else "it was rendered, not sampled, so its mask is 0"
     why = why or (f"it was asked beside the work ({aside})" if aside else "")
-    why = why or why_turn(turn) or ("" if record.trainable else record.untrainable_reason)
+    why = why or why_turn(turn) or _why_segment(sealed, record)
     exact = sealed.episode.engine.get("token_exact", False)
     why = why or ("" if exact else "its engine is not token-exact")
+    why = why or ("its certificate is broken" if isinstance(found, CertificateError) else "")
     yield f"trainable {'yes' if not why else f'no: {why}'}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from journeyman.pipeline.explain import Lineage, decode
+from journeyman.pipeline.explain_capture import why_episode
 from journeyman.pipeline.state import SHIPPED_POLICY
 from journeyman.records.sample import MemberUpdate, Update
 from journeyman.store.layout import Job
@@ -64,7 +65,7 @@ def _turn_and_segment(found: Lineage) -> Iterator[str]:
 
 def _episode(found: Lineage) -> Iterator[str]:
     episode = found.episode.episode
-    ended = episode.stop or (f"failure {episode.failure.layer}: {episode.failure.cause}" if episode.failure else "")
+    ended = episode.stop or why_episode(episode)
     yield f"episode   {episode.spec.id}: {ended}; seal {found.episode.seal_digest[:16]}"
 
 
