@@ -150,7 +150,7 @@ async def execute_experts(experts: Experts, out: Path, progress: Progress, resum
     out = out.resolve()
     if (out / "tasks").exists() and not resume:
         raise UserError(f"{out} holds a run already: add --resume to go on with it, or give another --out")
-    lock = hold(out / "lock")
+    lock = hold(out / "lock", of=out)
     try:
         made = await carry_out(tasks_recipe(experts), out / "tasks", progress)
         weights: dict[str, Path] = {}

@@ -43,7 +43,7 @@ def open_run(recipe: Recipe, out: Path, progress: Progress, resume: bool) -> Run
     job = Job(out)
     if job.config.exists() and not resume:
         raise UserError(f"{out} holds a run already: add --resume to go on with it, or give another --out")
-    lock = hold(job.ledger / "lock")
+    lock = hold(job.ledger / "lock", of=out)
     write_resolved(recipe, job.config)
     return Run(recipe, job, progress, lock)
 

@@ -6,11 +6,14 @@ from typing import BinaryIO
 
 from journeyman.errors import UserError
 
+REMEDY = "let it finish, stop it, or give another --out"
 
-def hold(path: Path, wait: bool = False) -> BinaryIO:
+
+def hold(path: Path, wait: bool = False, of: str | Path = "", remedy: str = REMEDY) -> BinaryIO:
     """Take the lock file at `path`; held until the returned file is closed. `wait`: until another holder has ended.
 
-    Raises UserError where another process holds it and `wait` is False.
+    `of`: what it keeps others out of, as its user knows it; "": the lock's directory. Raises UserError where another
+    process holds it and `wait` is False.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = path.open("ab")
@@ -18,7 +21,5 @@ def hold(path: Path, wait: bool = False) -> BinaryIO:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         file.close()
-        raise UserError(
-            f"{path.parents[1]} is in use by another process: let it finish, stop it, or give another --out"
-        ) from None
+        raise UserError(f"{of or path.parent} is in use by another process: {remedy}") from None
     return file

@@ -84,7 +84,7 @@ async def rollout_on_ray(run: Run, wish: Wish, cluster: Cluster) -> list[Finishe
         raise UserError(f"rollouts on Ray need ray ({error}): pip install ray==2.60.0") from None
     attempts = planned(run, wish)
     run.progress.stage("rollout", f"{len(attempts)} episodes of {wish.label} on {cluster.workers} Ray workers")
-    lock = hold(run.job.ledger / "lock")
+    lock = hold(run.job.ledger / "lock", of=run.job.root)
     ours = not ray.is_initialized()
     try:
         source = str(wish.tasks.resolve()).encode()
