@@ -1,6 +1,7 @@
 """What was captured can be asked about: an episode, a segment, a row, a token; and the answer says why it trains."""
 
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -63,6 +64,19 @@ async def test_an_episode_is_told_by_directory_and_by_id(captured: SealedEpisode
         "first differing token",
     ):
         assert said in by_id, said
+
+
+async def test_the_token_command_of_an_explanation_can_be_typed(
+    captured: SealedEpisode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = tmp_path / "other runs" / "moved"
+    moved.parent.mkdir()
+    (tmp_path / "job").rename(moved)
+    monkeypatch.chdir(moved)
+    (line,) = (text for text in _told(".", tmp_path).splitlines() if text.startswith("a token"))
+    _, _, _, _, token, *more = shlex.split(line)
+    assert more == ["--runs", str(moved.parent)]
+    assert "id " in _told(token.replace("POSITION", "5"), moved.parent)
 
 
 async def test_a_segment_is_told_alone(captured: SealedEpisode, tmp_path: Path) -> None:

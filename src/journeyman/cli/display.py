@@ -100,14 +100,20 @@ class Display:
 
 
 class NewPlace(click.Path):
-    """A path to write below: nothing on the way to it may be a file or closed to us."""
+    """A path to write below: it has a name, and nothing on the way to it may be a file or closed to us."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path. Fails where it, or what it would lie in, is no directory that can be written."""
+        if not os.fspath(value):
+            self.fail("'' names no directory", param, ctx)
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if path.name in ("", ".."):  # the directory has a name of its own, and what is made is called by it
+            path = path.resolve()
+        if not path.name:
+            self.fail(f"{path} is the root of the file system: give a directory below it", param, ctx)
         there = next(p for p in (path, *path.absolute().parents) if p.exists() or p.is_symlink())
         if not there.is_dir():
             self.fail(f"{there} is no directory: give another path", param, ctx)

@@ -310,7 +310,7 @@ def show(package: Path, private: bool, opened: bool, page: Path | None, limit: i
       journeyman tasks show build/release --page build/gallery.html
     """
     if opened or page is not None:
-        _page(package, page or Path("build") / "tasks" / f"{package.name}.html", opened, limit)
+        _page(package, page or Path("build") / "tasks" / f"{package.resolve().name}.html", opened, limit)
         return
     from journeyman.pipeline.showing import task_lines
 
@@ -325,7 +325,7 @@ def _page(package: Path, page: Path, opened: bool, limit: int) -> None:
     from journeyman.pipeline.admitting import held_out_dirs
     from journeyman.pipeline.gallery import gallery
 
-    made = gallery(held_out_dirs([package])[:limit], page, package.name)
+    made = gallery(held_out_dirs([package])[:limit], page, package.resolve().name)
     console.print(f"{made}, {made.stat().st_size:,} bytes", markup=False)
     if opened and not webbrowser.open(made.resolve().as_uri()):
         console.print("no browser opens here: open the file yourself", markup=False)

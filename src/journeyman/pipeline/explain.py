@@ -4,13 +4,14 @@ Reads sealed bytes, grades and the learner's updates only; recomputes the advant
 """
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
 from journeyman.errors import UserError
 from journeyman.grading.episode import grade_path, read_grade
-from journeyman.pipeline.explain_capture import why_episode
+from journeyman.pipeline.explain_capture import shorten, why_episode
 from journeyman.pipeline.state import TASK_SOURCES
 from journeyman.records.grade import Grade
 from journeyman.records.rubric import Criterion, Verdict
@@ -18,9 +19,11 @@ from journeyman.records.sample import MemberUpdate, Update
 from journeyman.records.task import Task, WorldFile
 from journeyman.records.turn import Segment, Turn
 from journeyman.store.atomic import read_lines
-from journeyman.store.layout import Job
+from journeyman.store.layout import Job, exists
 from journeyman.store.reading import read_records
 from journeyman.store.sealed import SealedEpisode
+
+_TOKEN = re.compile(r"([^/#]+(?:/[^/#]+){4})#([0-9]{1,9})\.([0-9]{1,9})[:.]([0-9]{1,9})")
 
 
 class TokenRef(NamedTuple):
@@ -62,15 +65,14 @@ class Lineage(NamedTuple):
 
 def parse_ref(text: str) -> TokenRef:
     """Read EPISODE#run.segment:position. Raises UserError."""
-    episode, hash_, place = text.partition("#")
-    numbers = place.replace(":", ".").split(".")
-    if not hash_ or len(numbers) != 3 or not all(n.isdigit() for n in numbers) or episode.count("/") != 4:
+    found = _TOKEN.fullmatch(text)
+    if found is None:
         raise UserError(
-            f"{text!r} is no token: write JOB/policy/task/group/attempt.try#run.segment:position, "
+            f"{shorten(text)!r} is no token: write JOB/policy/task/group/attempt.try#run.segment:position, "
             "or give a run directory to be shown one"
         )
-    run, segment, position = (int(n) for n in numbers)
-    return TokenRef(episode, run, segment, position)
+    episode, *numbers = found.groups()
+    return TokenRef(episode, *map(int, numbers))
 
 
 def updates(job: Job) -> list[Update]:
@@ -126,8 +128,8 @@ def lineage(job: Job, ref: TokenRef, task: Task) -> Lineage:
     """Collect the whole chain of one token. Raises UserError for a token that does not exist, SealBroken."""
     key = ref.episode.split("/", 1)[1]
     directory = job.episode_dir(key)
-    if not directory.exists():
-        raise UserError(f"no episode {ref.episode} below {job.episodes}")
+    if not exists(directory):
+        raise UserError(f"no episode {shorten(ref.episode)} below {job.episodes}")
     sealed = SealedEpisode.open(directory)
     tokens = sealed.segment_tokens(ref.run, ref.segment)
     turn, kind = _turn_at(sealed, ref)

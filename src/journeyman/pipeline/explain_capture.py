@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +17,12 @@ from journeyman.errors import UserError
 from journeyman.records.episode import Episode
 from journeyman.records.turn import AgentRun, Segment, Turn
 from journeyman.store.dataset import MARKER, Dataset
-from journeyman.store.layout import SEAL_NAME, Job
+from journeyman.store.layout import SEAL_NAME, Job, exists
 from journeyman.store.sealed import SealedEpisode, SegmentTokens
 from journeyman.tokens.certificate import Certificate, CertificateError
 
-_EPISODE = re.compile(r"(?P<episode>[^/#]+(?:/[^/#]+){4})(?:#(?P<run>\d+)\.(?P<segment>\d+))?")
-_ROW = re.compile(r"(?P<directory>.+):(?P<row>\d+)")
+_EPISODE = re.compile(r"(?P<episode>[^/#]+(?:/[^/#]+){4})(?:#(?P<run>[0-9]{1,9})\.(?P<segment>[0-9]{1,9}))?")
+_ROW = re.compile(r"(?P<directory>.+):(?P<row>[0-9]{1,9})")
 
 
 class Row(NamedTuple):
@@ -41,24 +42,29 @@ class Part(NamedTuple):
 def parse(what: str, runs: Path) -> Row | Part | None:
     """What is to be explained; None where it is none of an episode, a segment and a row. Raises UserError."""
     path = Path(what)
-    if (path / SEAL_NAME).exists():
+    if exists(path / SEAL_NAME):
         return Part(path, None)
-    if (path / MARKER).exists():
+    if exists(path / MARKER):
         return Row(path, 0)
-    if (found := _ROW.fullmatch(what)) and (Path(found["directory"]) / MARKER).exists():
+    if (found := _ROW.fullmatch(what)) and exists(Path(found["directory"]) / MARKER):
         return Row(Path(found["directory"]), int(found["row"]))
-    if (found := _EPISODE.fullmatch(what)) is None or path.exists():
+    if (found := _EPISODE.fullmatch(what)) is None or exists(path):
         return None
     directory = directory_of(found["episode"], runs)
     return Part(directory, (int(found["run"]), int(found["segment"])) if found["run"] else None)
+
+
+def shorten(what: str) -> str:
+    """What was typed, short enough for a line."""
+    return what if len(what) <= 160 else f"{what[:120]}..."
 
 
 def directory_of(episode: str, runs: Path) -> Path:
     """Where an episode lies. Raises UserError where it does not."""
     job, _, key = episode.partition("/")
     directory = Job(runs / job).episode_dir(key)
-    if not (directory / SEAL_NAME).exists():
-        raise UserError(f"no sealed episode {episode} below {runs}: give another id, or --runs")
+    if not exists(directory / SEAL_NAME):
+        raise UserError(f"no sealed episode {shorten(episode)} below {runs}: give another id, or --runs")
     return directory
 
 
@@ -76,8 +82,11 @@ def lines(what: Row | Part) -> Iterator[str]:
     for segment in wanted:
         yield from _segment(sealed, segment, found)
     yield from _left_out(sealed, what.segment)
-    if wanted:
-        yield f"a token  journeyman explain '{sealed.episode.spec.id}#{wanted[0].run}.{wanted[0].index}:POSITION'"
+    home = what.directory.resolve().parents
+    if wanted and len(home) > 5 and home[3].name == "episodes":
+        token = f"{home[4].name}/{sealed.episode.spec.key}#{wanted[0].run}.{wanted[0].index}:POSITION"
+        runs = "" if home[5] == Path("runs").resolve() else f" --runs {quote(str(home[5]))}"
+        yield f"a token  journeyman explain {quote(token)}{runs}"
 
 
 def _row(what: Row) -> Iterator[str]:

@@ -7,7 +7,7 @@ from journeyman.errors import UserError
 from journeyman.pipeline import explain_capture
 from journeyman.pipeline.explain import TokenRef, lineage, parse_ref, pick, task_directory, updates
 from journeyman.pipeline.explain_text import lines as gradient_lines
-from journeyman.store.layout import Job
+from journeyman.store.layout import Job, exists
 from journeyman.store.sealed import SealedEpisode
 from journeyman.tasks.package import load_task
 
@@ -15,7 +15,7 @@ from journeyman.tasks.package import load_task
 def explained(what: str, runs: Path) -> tuple[Iterator[str], str]:
     """Lines of the explanation, and the next command to type. Raises UserError for what is not there."""
     part = explain_capture.parse(what, runs)
-    if part is None and Path(what).is_dir():
+    if part is None and exists(Path(what)) and Path(what).is_dir():
         job = Job(Path(what))
         part = None if updates(job) else _latest(job)
         if part is None:
@@ -35,8 +35,8 @@ def _latest(job: Job) -> explain_capture.Part | None:
 
 def _token(job: Job, ref: TokenRef) -> tuple[Iterator[str], str]:
     directory = job.episode_dir(ref.episode.split("/", 1)[1])
-    if not directory.exists():
-        raise UserError(f"no episode {ref.episode} below {job.episodes}")
+    if not exists(directory):
+        raise UserError(f"no episode {explain_capture.shorten(ref.episode)} below {job.episodes}")
     if not SealedEpisode.open(directory, verify=False).episode.task_digest:  # captured by hand: of no task
         return explain_capture.token_lines(directory, *ref[1:]), f"journeyman verify {directory}"
     task = task_directory(job, ref.episode.split("/")[2])

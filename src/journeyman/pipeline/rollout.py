@@ -19,6 +19,7 @@ from journeyman.pipeline.workplace import open_workplace, ready_task
 from journeyman.records.episode import EpisodeSpec, Sampling
 from journeyman.records.task import Plan
 from journeyman.store.atomic import append_line, read_lines
+from journeyman.store.layout import exists
 from journeyman.store.lock import hold
 from journeyman.tasks.package import plans
 
@@ -38,7 +39,7 @@ class Wish(NamedTuple):
     @property
     def label(self) -> str:
         """The policy segment of the episodes."""
-        return Path(self.policy).name or self.policy
+        return label_of(self.policy)
 
 
 def _directories(wish: Wish) -> Sequence[Path]:
@@ -51,11 +52,17 @@ def _directories(wish: Wish) -> Sequence[Path]:
     return found
 
 
+def label_of(policy: str) -> str:
+    """What episodes of a policy that a user named are filed under."""
+    path = Path(policy)
+    return path.name if path.name not in ("", "..") else path.resolve().name
+
+
 def weights_of(policy: str) -> Path:
     """The weights directory a user named. Raises UserError."""
     if policy in ("base", *SCRIPTS):
         return SHIPPED_POLICY
-    if not (Path(policy) / "config.json").exists():
+    if not exists(Path(policy) / "config.json"):
         raise UserError(f"policy {policy!r}: give base, {', '.join(SCRIPTS)}, or a directory with config.json")
     return Path(policy)
 
@@ -95,7 +102,7 @@ async def rollout(run: Run, wish: Wish) -> list[Finished]:
         specs.append((spec, ready_task(directory)))
     run.progress.stage("rollout", f"{len(specs)} episodes of {wish.label}")
     scripted = wish.policy in SCRIPTS
-    lock = hold(run.job.ledger / "lock")
+    lock = hold(run.job.ledger / "lock", of=run.job.root)
     async with AsyncExitStack() as stack:
         stack.callback(lock.close)
         source = str(wish.tasks.resolve()).encode()

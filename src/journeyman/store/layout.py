@@ -6,6 +6,14 @@ from pathlib import Path
 SEAL_NAME = "SEAL.json"
 
 
+def exists(path: Path) -> bool:
+    """Whether something is there; a name that is too long to be one is nobody's."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 class Job:
     """Paths of one job; creates nothing by itself."""
 
@@ -22,8 +30,8 @@ class Job:
 
     @property
     def name(self) -> str:
-        """The job's name: its directory's."""
-        return self.root.name
+        """The job's name: its directory's, also where that was given as "." or by a link."""
+        return self.root.resolve().name
 
     def episode_dir(self, key: str) -> Path:
         """Directory of the episode policy/task/group/attempt.try."""
