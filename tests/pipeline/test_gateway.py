@@ -14,7 +14,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from journeyman.cli.engine_options import engine_recipe
 from journeyman.engines.fakes.server import FakeServer
+from journeyman.errors import UserError
+from journeyman.pipeline.gateway import Wanted, serve
 from journeyman.store.sealed import SealedEpisode
 from tests.capture.persistent_agent import PersistentAgent
 from tests.pipeline.conftest import typed
@@ -120,7 +123,8 @@ def test_an_open_episode_is_its_owners_its_policys_and_one_processs(
     assert stat.S_IMODE(begun.stat().st_mode) == 0o600
     same = ("--engine", "sglang", "--url", server.url, "--out", out)
     busy = typed("gateway", *same, "--port", "0")
-    assert (busy.returncode, "in use by another process" in busy.stderr) == (2, True)
+    said = f"episode '0' of {out} is in use by another process: stop the gateway that records it"
+    assert (busy.returncode, said in busy.stderr) == (2, True), busy.stderr
     taken = typed("gateway", *same, "--port", str(unused_tcp_port), "--episode", "1")
     assert (taken.returncode, f"port {unused_tcp_port} of 127.0.0.1 is in use" in taken.stderr) == (2, True)
     gateway.kill()
@@ -132,6 +136,22 @@ def test_an_open_episode_is_its_owners_its_policys_and_one_processs(
     Started(server, out, unused_tcp_port).interrupt()
     sealed = typed("gateway", *same, "--port", "0")
     assert (sealed.returncode, "is sealed: give another --episode" in sealed.stderr) == (2, True)
+
+
+async def test_a_start_that_failed_binds_the_episode_to_nothing(server: FakeServer, tmp_path: Path) -> None:
+    for model in ("none", "other"):  # the second would be told of the first
+        wanted = Wanted("base", tmp_path, "0", "127.0.0.1", 0, engine_recipe("sglang", (server.url,), model, None))
+        with pytest.raises(UserError, match=f"does not serve '{model}'"):
+            await serve(wanted, print)
+    assert not list(tmp_path.glob("ledger/gateway/*.json"))
+
+
+async def test_a_damaged_ledger_is_one_line(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger" / "gateway" / "0.json"
+    ledger.parent.mkdir(parents=True)
+    ledger.write_text("{")
+    with pytest.raises(UserError, match=rf"^{ledger} is unreadable: [^\n]+: delete it to go on with the episode"):
+        await serve(Wanted("base", tmp_path, "0", "127.0.0.1", 0), print)
 
 
 def test_a_name_that_leaves_the_run_is_refused(tmp_path: Path) -> None:
