@@ -74,6 +74,7 @@ def test_the_readme_lists_every_verb_and_subverb() -> None:
             assert sub[0] in (found.group(1) or "").split(","), (verb, sub)
 
 
+SGLANG = ("--engine", "sglang", "--url")
 MISTAKES = {
     "no verb of that name": (["rnu"], "did you mean 'run'?"),
     "no subverb of that name": (["tasks", "mak"], "mak"),
@@ -110,6 +111,17 @@ MISTAKES = {
     "no release": (["evaluate", "nowhere", "--policy", "base"], "RELEASED"),
     "gateway for everyone": (["gateway", "--host", "0.0.0.0", "--port", "0"], "is not loopback"),
     "model that is none": (["gateway", "--policy", "nowhere"], "policy 'nowhere'"),
+    "address that is none": (["gateway", *SGLANG, "http://[bad"], "'http://[bad' is not the address of a server"),
+    "port of no server": (["gateway", *SGLANG, "http://127.0.0.1:99999"], "is not the address of a server"),
+    "password in an address": (["gateway", *SGLANG, "http://me:secret@127.0.0.1:1"], "127.0.0.1:1 holds a user"),
+    "name that is too long": (["explain", "a" * 300], "is no token"),
+    "episode that is too long": (["explain", "a" * 300 + "/p/t/g/0.0"], "no sealed episode aaa"),
+    "position that is too long": (["explain", "j/p/t/g/0.0#0.0:" + "9" * 5000], "is no token"),
+    "position in other digits": (["explain", "j/p/t/g/0.0#0.0:\u00b2"], "is no token"),
+    "path that is too long": (["verify", "a" * 300], "File name too long: give another path"),
+    "policy that is too long": (["rollout", "nowhere", "--policy", "a" * 300], "give base"),
+    "job of no name": (["gateway", "--out", "/"], "/ is the root of the file system"),
+    "job of an empty name": (["rollout", "nowhere", "--out", ""], "'' names no directory"),
     "port that is none": (["gateway", "--port", "99999"], "99999"),
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from journeyman.engines.base import SampleChunk, SampleRequest
+from journeyman.engines.connection import Connections, address_of
 from journeyman.engines.fakes.policy import expected_routes
 from journeyman.engines.fakes.server import FakeServer
 from journeyman.engines.registry import engine_class
@@ -331,3 +332,33 @@ async def test_an_absent_server_is_the_users_to_start(unused_tcp_port: int) -> N
             await engine.connect()
         with pytest.raises(UserError, match="address"):
             engine_class(kind)("localhost:1")
+
+
+NO_ADDRESS = {
+    "junk": "is not the address",
+    "http://[bad": "Invalid IPv6 URL",
+    "http://127.0.0.1:99999": "Port out of range",
+    "http://127.0.0.1:x": "is not the address",
+    "http://127.0.0.1:1/a b": "is not the address",
+    "file:///etc/passwd": "is not the address",
+}
+
+
+@pytest.mark.parametrize(("url", "said"), NO_ADDRESS.items())
+def test_what_is_no_address_is_said_with_how_to_write_one(url: str, said: str) -> None:
+    with pytest.raises(UserError, match=r"write it as http://127\.0\.0\.1:30000$") as refused:
+        address_of(url)
+    assert repr(url) in str(refused.value)
+    assert said in str(refused.value)
+
+
+def test_a_password_in_an_address_is_refused_and_not_repeated() -> None:
+    with pytest.raises(UserError, match=r"^the address of host:1 holds a user or password") as refused:
+        address_of("http://me:secret@host:1")
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 80])
+async def test_a_host_that_cannot_be_one_is_unreachable(host: str) -> None:
+    with pytest.raises(EngineFailure, match="unreachable"):
+        await Connections(f"http://{host}:1", attempts=1).call("GET", "/health")

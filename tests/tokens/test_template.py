@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from journeyman.errors import UserError
+from journeyman.tokens.choosing import renderer_for
 from journeyman.tokens.template import RenderError, TemplateRenderer
 from journeyman.tokens.tiny import write_tiny_tokenizer
 
@@ -173,3 +174,14 @@ def test_what_a_template_refuses_is_said_with_its_own_words(tmp_path: Path) -> N
 
 def test_the_digest_tells_vocabulary_and_template_apart(renderers: dict[str, TemplateRenderer]) -> None:
     assert len({renderer.digest for renderer in renderers.values()}) == len(renderers)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("tokenizer.json", "{bad"), ("tokenizer.json", '{"model": 5}'), ("tokenizer_config.json", "{bad")],
+)
+def test_an_unreadable_tokenizer_is_one_line_with_its_file(tmp_path: Path, name: str, text: str) -> None:
+    directory = write_tiny_tokenizer(tmp_path)
+    (directory / name).write_text(text)
+    with pytest.raises(UserError, match=rf"^{directory / name} is unreadable .*: point at a Hugging Face"):
+        renderer_for(directory)

@@ -1,5 +1,6 @@
 """The command line: one file per verb, imported only when typed; user mistakes cost one line and exit 2."""
 
+import errno
 import importlib
 import os
 import sys
@@ -12,6 +13,9 @@ from journeyman.errors import JourneymanError, UserError
 
 QUIET = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false"}
 """What keeps the libraries of our training processes from drawing over our own progress."""
+
+MENDABLE = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EROFS)
+"""What the system refuses of a path because of which one it is."""
 
 VERBS: dict[str, tuple[str, str]] = {
     "doctor": ("journeyman.cli.doctor:doctor", "What can run here, what cannot, and what to type."),
@@ -102,6 +106,10 @@ def main(arguments: list[str] | None = None) -> Any:
         code = _fail(" ".join(str(error).split()))
     except JourneymanError as error:
         code = _fail(" ".join(str(error).split()), 1)
+    except OSError as error:
+        if error.errno not in MENDABLE or error.filename is None:
+            raise
+        code = _fail(f"{str(error.filename)[:160]}: {error.strerror}: give another path")
     sys.exit(code if isinstance(code, int) else 0)
 
 

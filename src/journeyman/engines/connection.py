@@ -10,13 +10,14 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from journeyman.errors import EngineFailure, UserError
 
 _IDLE_SECONDS = 2.0  # servers of this kind close an idle connection after five: a reused one must be alive
 _HEAD_BYTES = 65_536
 _AGAIN = {429, 503}
+_AS = "write it as http://127.0.0.1:30000"
 
 
 class _Link:
@@ -92,19 +93,35 @@ class Response:
             raise EngineFailure("truncated", "the stream ended without its end mark")
 
 
+def address_of(url: str) -> tuple[SplitResult, int | None]:
+    """The parts of a server's address, and its port where one is named. Raises UserError where it is none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UserError(f"{url!r} is not the address of a server ({error}): {_AS}") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or " " in url:
+        raise UserError(f"{url!r} is not the address of a server: {_AS}")
+    if parts.username is not None:
+        host = parts.netloc.rpartition("@")[2]
+        raise UserError(
+            f"the address of {host} holds a user or password: leave it out, and name the environment variable of the "
+            "server's key (--api-key-env)"
+        )
+    return parts, port
+
+
 class Connections:
     """Connections to one server, reused. `headers` go with every request."""
 
     def __init__(self, url: str, headers: Mapping[str, str] | None = None, attempts: int = 4) -> None:
         """Raises UserError where `url` is not an http address."""
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UserError(f"{url!r} is not the address of a server: write it as http://127.0.0.1:30000")
+        parts, port = address_of(url)
         self.url = url.rstrip("/")
         self.retried = 0  # requests sent again because nothing had been done with them
         self._secure = parts.scheme == "https"
-        self._host = parts.hostname
-        self._port = parts.port or (443 if self._secure else 80)
+        self._host = parts.hostname or ""
+        self._port = port or (443 if self._secure else 80)
         self._base = parts.path.rstrip("/")
         self._attempts = attempts
         lines = [f"Host: {parts.netloc}", "Content-Type: application/json"]
@@ -173,7 +190,7 @@ class Connections:
             try:
                 opened = asyncio.open_connection(self._host, self._port, ssl=self._secure or None, limit=1 << 20)
                 return _Link(*await opened)
-            except OSError as error:
+            except (OSError, UnicodeError) as error:  # the latter: a host that cannot be one
                 attempt += 1
                 if attempt >= self._attempts:
                     raise EngineFailure("unreachable", f"{self.url}: {error}") from error

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from jinja2 import TemplateError
 
-from journeyman.errors import UserError
+from journeyman.errors import CaptureFailure, UserError, boundary
 from journeyman.tokens.base import Message, Parsed, Stream
 from journeyman.tokens.encoding import Encoder
 from journeyman.tokens.families import FAMILIES, Family
@@ -67,7 +67,7 @@ class FamilyRenderer:
         self.family = family
         self._family: Family = FAMILIES[family]
         source = _read(directory)
-        self.encoder = encoder or Encoder(source)
+        self.encoder = encoder or _encoder(directory)
         if missing := [token for token in self._family.tokens if token not in self.encoder.added]:
             raise UserError(f"the vocabulary of {directory} has no {missing[0]!r}: it is not of the {family} family")
         self._vocabulary = Vocabulary(self.encoder, None)
@@ -279,9 +279,12 @@ class OwnTemplate(NamedTuple):
 
 def own_template(directory: Path) -> OwnTemplate:
     """The template of a checkpoint directory and a function that renders a history with it. Raises UserError."""
-    encoder = Encoder(_read(directory))
+    encoder = _encoder(directory)
     config_path, path = directory / "tokenizer_config.json", directory / "chat_template.jinja"
-    config: dict[str, Any] = json.loads(config_path.read_text()) if config_path.exists() else {}
+    try:
+        config: dict[str, Any] = json.loads(config_path.read_text()) if config_path.exists() else {}
+    except ValueError as error:
+        raise UserError(f"{config_path} is unreadable ({error}): {_REMEDY}") from None
     source: Any = path.read_text() if path.exists() else config.get("chat_template")
     if isinstance(source, list):
         named = {entry["name"]: entry["template"] for entry in source}
@@ -310,8 +313,20 @@ def _text(value: Any) -> str:
     return str(value["content"]) if isinstance(value, dict) else str(value or "")
 
 
+_REMEDY = "point at a Hugging Face checkpoint directory"
+
+
 def _read(directory: Path) -> str:
     try:
         return (directory / "tokenizer.json").read_text()
     except FileNotFoundError:
-        raise UserError(f"{directory} has no tokenizer.json: point at a Hugging Face checkpoint directory") from None
+        raise UserError(f"{directory} has no tokenizer.json: {_REMEDY}") from None
+
+
+def _encoder(directory: Path) -> Encoder:
+    try:
+        with boundary("capture"):
+            return Encoder(_read(directory))
+    except CaptureFailure as failure:  # whatever the tokenizer's own reader raises
+        why = f"{failure.cause}: {failure.detail}"
+        raise UserError(f"{directory / 'tokenizer.json'} is unreadable ({why}): {_REMEDY}") from None

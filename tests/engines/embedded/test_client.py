@@ -35,6 +35,15 @@ async def whole(engine: EmbeddedEngine, one: SampleRequest) -> SampleChunk:
     return SampleChunk(ids=tuple(ids), logprobs=tuple(logprobs), versions=tuple(versions), finish_reason=finish)
 
 
+async def test_weights_that_are_none_are_one_line_with_their_directory(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "nothing"}')
+    with pytest.raises(
+        UserError, match=rf"^{tmp_path} holds no model that can be sampled \(.*nothing.*\): give another$"
+    ):
+        async with EmbeddedEngine(tmp_path):
+            raise AssertionError("it started")
+
+
 async def test_many_calls_a_swap_and_an_abort_in_one_process(llama: Path, other_llama: Path) -> None:
     async with EmbeddedEngine(llama) as engine:
         answers = await asyncio.gather(*(whole(engine, request(n)) for n in range(8)))

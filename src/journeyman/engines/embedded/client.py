@@ -23,6 +23,7 @@ from journeyman.records.base import Record, sha256_hex
 
 POLICY = Path(__file__).parent / "policy"  # the small policy shipped with the package
 _START_SECONDS = 120.0
+_UNUSABLE = "unusable"  # what the sampler says of weights that it cannot load, and the failure's cause
 
 
 class EmbeddedOptions(Record):
@@ -69,7 +70,14 @@ class EmbeddedEngine:
         self._paused = False
 
     async def __aenter__(self) -> Self:
-        await self._started()
+        """Raises UserError where the weights are none that can be sampled."""
+        try:
+            await self._started()
+        except EngineFailure as failure:
+            if failure.cause != _UNUSABLE:
+                raise
+            why = " ".join(failure.detail.split())[:300]
+            raise UserError(f"{self.weights} holds no model that can be sampled ({why}): give another") from None
         return self
 
     async def __aexit__(
@@ -203,20 +211,24 @@ class EmbeddedEngine:
         except TimeoutError:
             await self._end("start_timeout")
             raise EngineFailure("start_timeout", f"the sampler was not ready after {_START_SECONDS:.0f} s") from None
+        except EngineFailure as failure:
+            await self._end(failure.cause)
+            raise
         self.identity = self.identity.model_copy(update={"context_tokens": context})
         if self._paused:  # a pause outlives the process it was told to
             self._post({"do": "pause", "paused": True})
 
     async def _read(self, reader: asyncio.StreamReader, ready: asyncio.Future[int]) -> None:
         """Deliver frames to their calls until the process is gone; then every open call fails."""
-        unpacker = Unpacker()
+        unpacker, failure = Unpacker(), EngineFailure("sampler_died", "the sampler process ended")
         while data := await reader.read(1 << 20):
             for frame in unpacker.feed(data):
                 if frame.header["is"] == "ready":
                     ready.set_result(frame.header["context"])
+                elif frame.header["is"] == _UNUSABLE:
+                    failure = EngineFailure(_UNUSABLE, frame.header["detail"])
                 elif queue := self._open.get(frame.header["call"]):
                     queue.put_nowait(frame)
-        failure = EngineFailure("sampler_died", "the sampler process ended")
         if not ready.done():
             ready.set_exception(failure)
             ready.exception()  # looked at: whoever waited for it may have gone

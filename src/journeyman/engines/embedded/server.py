@@ -169,7 +169,13 @@ def main(arguments: list[str] | None = None) -> int:
     torch.set_flush_denormal(True)  # sharp attention leaves denormal probabilities, and those are ten times slower
     torch.set_grad_enabled(False)
     with socket.socket(fileno=options.fd) as connection:
-        Sampler(connection, options).serve()
+        try:
+            with boundary("engine"):
+                sampler = Sampler(connection, options)
+        except EngineFailure as failure:
+            connection.sendall(pack({"is": "unusable", "detail": f"{failure.cause}: {failure.detail}"}))
+            return 1
+        sampler.serve()
     return 0
 
 
