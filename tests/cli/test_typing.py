@@ -126,6 +126,13 @@ MISTAKES = {
 }
 
 
+def test_a_judge_at_no_address_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "episodes").mkdir()
+    code, _, err = typed(capsys, "grade", str(tmp_path), "--judge", "m", "--judge-url", "http://[bad")
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert "'http://[bad' is not the address of a server" in err
+
+
 @pytest.mark.parametrize(("arguments", "said"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_one_line_and_exit_2(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str

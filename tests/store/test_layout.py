@@ -7,7 +7,7 @@ import pytest
 
 from journeyman.cli.display import NewPlace
 from journeyman.pipeline.rollout import label_of
-from journeyman.store.layout import Job, exists
+from journeyman.store.layout import SEAL_NAME, Job, exists
 
 
 @pytest.mark.parametrize("typed", [".", "../mine", "inside/..", "./", "inside/../../mine/", "../link"])
@@ -27,6 +27,15 @@ def test_what_has_no_name_of_its_own_is_refused(monkeypatch: pytest.MonkeyPatch)
     for typed in ("/", ".", "..", "/usr/..", ""):
         with pytest.raises(click.BadParameter, match=r"root of the file system|names no directory"):
             NewPlace().convert(typed, None, None)
+
+
+@pytest.mark.parametrize(("policy", "found"), [(None, 2), ("", 2), ("a", 1), ("*", 0), ("/etc", 0), ("../x", 0)])
+def test_episodes_of_a_policy_are_asked_for_by_its_name(tmp_path: Path, policy: str | None, found: int) -> None:
+    for name in ("a", "b"):
+        directory = tmp_path / "episodes" / name / "t" / "g" / "0.0"
+        directory.mkdir(parents=True)
+        (directory / SEAL_NAME).touch()
+    assert len(list(Job(tmp_path).sealed(policy))) == found
 
 
 def test_a_name_that_is_too_long_is_nobodys(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from journeyman.engines.connection import address_of
 from journeyman.errors import UserError
 from journeyman.grading.base import OFFICIAL
 from journeyman.grading.combine import Grader
@@ -25,6 +26,7 @@ def _judge(model: str | None, url: str | None) -> Judge | None:
         raise UserError("--judge and --judge-url go together: the model's name and its endpoint, e.g. http://host/v1")
     if model is None or url is None:
         return None
+    address_of(url)
     return Judge(OpenAICompatible(EndpointConfig(base_url=url, model=model, api_key_env=JUDGE_KEY)))
 
 

@@ -47,6 +47,6 @@ class Job:
 
     def sealed(self, policy: str | None = None) -> Iterator[Path]:
         """Sealed episode directories in path order, of one policy or of all."""
-        for base in sorted(self.episodes.glob(policy or "*")):
-            for seal in sorted(base.glob(f"*/*/*/{SEAL_NAME}")):
+        for base in sorted(self.episodes.glob("*")):
+            for seal in sorted(base.glob(f"*/*/*/{SEAL_NAME}")) if policy in (None, "", base.name) else ():
                 yield seal.parent
