@@ -121,16 +121,17 @@ async def test_a_cut_turn_says_so_and_goes_on(
         assert (await place.slot.close()).segments == 1
 
 
+@pytest.mark.parametrize(("called", "shown"), [('"name": "read", ', "read"), ("", "invalid_call")])
 @pytest.mark.parametrize(("dialect", "stream"), EVERY_WAY)
 async def test_a_malformed_call_comes_back_as_the_same_message(
-    tmp_path: Path, dialect: str, stream: bool, renderer: TemplateRenderer
+    tmp_path: Path, dialect: str, stream: bool, renderer: TemplateRenderer, called: str, shown: str
 ) -> None:
-    broken = '<tool_call>\n{"name": "read", "arguments": {"file_path": oops}}\n</tool_call>'
+    broken = f'<tool_call>\n{{{called}"arguments": {{"file_path": oops}}}}\n</tool_call>'
     engine = SeededEngine(vocabulary=400, text=replies(renderer, broken, "sorry"))
     async with room(tmp_path, engine, renderer) as place, place.speaker(dialect) as speaker:
         speaker.hear("read")
         ((call_id, name, told),) = (await speaker.ask(stream)).calls
-        assert name == "read"
+        assert name == shown
         assert "oops" in told
         speaker.results([(call_id, "not JSON")])
         assert (await speaker.ask(stream)).text == "sorry"

@@ -24,7 +24,7 @@ from journeyman.capture.dialects.parameters import (
     structure_of,
     text_of,
 )
-from journeyman.capture.dialects.wire import calls_tools, event, ours, unshown
+from journeyman.capture.dialects.wire import call_name, calls_tools, event, ours, unshown
 from journeyman.engines.base import EngineIdentity
 from journeyman.records.episode import Sampling
 from journeyman.tokens.base import Message
@@ -265,7 +265,7 @@ def _finish(reply: Reply) -> str:
 
 
 def _wire_call(call: dict[str, Any]) -> dict[str, Any]:
-    return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": call["raw"]}}
+    return {"id": call["id"], "type": "function", "function": {"name": call_name(call), "arguments": call["raw"]}}
 
 
 def _usage(reply: Reply) -> dict[str, Any]:
