@@ -137,3 +137,31 @@ async def test_a_malformed_call_comes_back_as_the_same_message(
         assert (await speaker.ask(stream)).text == "sorry"
         captured = await place.slot.close()
     assert (captured.segments, captured.trainable, captured.invalid_calls) == (1, True, 1)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_all_that_a_reply_says_may_be_told_again(
+    tmp_path: Path, thinking: TemplateRenderer, dialect: str
+) -> None:
+    said = {"content": "hello", "reasoning": "the report", "tool_calls": [call("read", file_path="a")]}
+    engine = SeededEngine(vocabulary=400, text=replies(thinking, said, "done"))
+    more: dict[str, Any] = {"include": ["reasoning.encrypted_content"]} if dialect == "responses" else {}
+    async with room(tmp_path, engine, thinking) as place, place.speaker(dialect) as speaker:
+        answers: list[Any] = []
+        resource = speaker.client.chat.completions if dialect == "chat" else getattr(speaker.client, dialect)
+        create = resource.create
+
+        async def kept(**asked: Any) -> Any:
+            answers.append(await create(**asked))
+            return answers[-1]
+
+        resource.create = kept
+        speaker.hear("hello")
+        ((call_id, _, _),) = (await speaker.ask(**more)).calls
+        answer = answers[0].model_dump()  # its empty fields, too
+        told = {"chat": lambda: [answer["choices"][0]["message"]], "responses": lambda: answer["output"]}
+        speaker.history[1:] = told.get(dialect, lambda: [answer])()
+        speaker.results([(call_id, "x")])
+        assert (await speaker.ask(**more)).text == "done"
+        captured = await place.slot.close()
+    assert (captured.segments, captured.trainable) == (1, True)

@@ -162,20 +162,149 @@ def test_what_is_no_json_is_refused(raw: bytes) -> None:
     assert (caught.value.status, caught.value.code) == (400, "invalid_json")
 
 
-SAID_TOO: list[tuple[Dialect, dict[str, Any], str]] = [
-    (ChatDialect(), {"role": "user", "content": "x", "name": "alice"}, "name"),
-    (ChatDialect(), {"role": "assistant", "content": None, "function_call": {"name": "f"}}, "function_call"),
-    (ChatDialect(), {"role": "assistant", "content": None, "audio": {"id": "a"}}, "audio"),
-    (ChatDialect(), {"role": "user", "content": "x", "brand_new": 1}, "brand_new"),
+FREE = frozenset({"parameters", "input_schema", "schema", "input", "cache_control"})  # whatever a client puts there
+
+
+def _read(dialect: Dialect, body: dict[str, Any]) -> list[Any]:
+    return [dialect.canonical(item) for item in dialect.parse(body, Sampling()).items]
+
+
+@pytest.mark.parametrize(("dialect", "body"), BODIES, ids=["chat", "responses", "messages"])
+def test_a_field_that_is_not_known_is_refused_by_name_wherever_it_stands(
+    dialect: Dialect, body: dict[str, Any]
+) -> None:
+    objects = [at for at in _places(body) if not FREE & set(at[1:]) and at[0] not in ("metadata", "logit_bias")]
+    tried = 0
+    for at in ((), *objects):
+        inner: Any = body
+        for key in at:
+            inner = inner[key]
+        if not isinstance(inner, dict):
+            continue
+        tried += 1
+        with pytest.raises(Refusal, match="brand_new") as caught:
+            _read(dialect, _put(body, (*at, "brand_new"), 1))
+        assert (caught.value.status, bool(caught.value.param)) == (400, True), at
+        if at and at[0] != "thinking":
+            assert _read(dialect, _put(body, (*at, "brand_new"), None)) == _read(dialect, body)
+    assert tried > 10
+
+
+USER, CHAT = {"role": "user", "content": "x"}, ChatDialect()
+TOLD = [USER, {"role": "assistant", "content": "a"}]
+SAID_TOO: list[tuple[Dialect, dict[str, Any], dict[str, Any], str]] = [
+    *[
+        (CHAT, {"messages": [*TOLD, {"role": role, "content": "x"}]}, {word: value}, word)
+        for role in ("system", "user", "tool")
+        for word, value in (("reasoning_content", "r"), ("refusal", "no"), ("tool_calls", [CALL]))
+    ],
+    *[
+        (dialect, {history: [dict(USER)]}, {"name": "alice"}, "name")
+        for dialect, history in ((CHAT, "messages"), (ResponsesDialect(), "input"), (MessagesDialect(), "messages"))
+    ],
+    (CHAT, {"messages": [dict(USER)]}, {"tool_call_id": "c"}, "tool_call_id"),
+    (CHAT, {"messages": TOLD}, {"name": "alice"}, "name"),
+    (CHAT, {"messages": TOLD}, {"function_call": {"name": "f"}}, "function_call"),
+    (CHAT, {"messages": TOLD}, {"audio": {"id": "a"}}, "audio"),
+    (CHAT, {"messages": [USER, {**TOLD[1], "reasoning_content": "one"}]}, {"reasoning": "two"}, "reasoning="),
+    (
+        ResponsesDialect(),
+        {"input": [USER, {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "t"}]}]},
+        {"summary": [{"type": "summary_text", "text": "lost"}]},
+        "summary",
+    ),
+    *[
+        (ResponsesDialect(), {"input": "x", "tools": [{"type": "function", "name": "f"}]}, {word: value}, word)
+        for word, value in (("defer_loading", True), ("output_schema", SCHEMA), ("allowed_callers", ["code"]))
+    ],
 ]
 
 
-@pytest.mark.parametrize(("dialect", "item", "word"), SAID_TOO, ids=[word for _, _, word in SAID_TOO])
-def test_what_a_message_says_that_cannot_be_shown_is_refused(dialect: Dialect, item: dict[str, Any], word: str) -> None:
-    with pytest.raises(Refusal, match=word):
-        dialect.canonical(item)
-    nothing = {key: None for key in item if key not in ("role", "content")}
-    assert dialect.canonical({**item, **nothing})["role"] == item["role"]
+@pytest.mark.parametrize(
+    ("dialect", "body", "more", "word"), SAID_TOO, ids=[f"{i}-{word}" for i, (*_, word) in enumerate(SAID_TOO)]
+)
+def test_what_is_said_that_cannot_be_shown_is_refused(
+    dialect: Dialect, body: dict[str, Any], more: dict[str, Any], word: str
+) -> None:
+    last = next(key for key in ("tools", "messages", "input") if key in body)
+    said = {**body, last: [*body[last][:-1], {**body[last][-1], **more}]}
+    with pytest.raises(Refusal, match=word) as caught:
+        _read(dialect, said)
+    assert (caught.value.status, caught.value.param) == (400, last)
+    empty = {**body, last: [*body[last][:-1], {**body[last][-1], **dict.fromkeys(more)}]}
+    assert _read(dialect, empty) == _read(dialect, body)
+
+
+def test_two_names_of_one_number_say_the_same_or_are_refused() -> None:
+    body = {"messages": [USER], "max_tokens": 5}
+    assert CHAT.parse({**body, "max_completion_tokens": 5}, Sampling()).sampling.max_tokens == 5
+    with pytest.raises(Refusal, match="max_completion_tokens=40 beside max_tokens=5") as caught:
+        CHAT.parse({**body, "max_completion_tokens": 40}, Sampling())
+    assert caught.value.param == "max_completion_tokens"
+
+
+def test_what_is_said_of_a_namespace_is_shown_once() -> None:
+    tools = [{"type": "function", "name": name, "description": name} for name in ("a", "b")]
+    space = {"type": "namespace", "name": "n", "description": "files of the user", "tools": tools}
+    asked = ResponsesDialect().parse({"input": "x", "tools": [space]}, Sampling())
+    told = [tool["function"]["description"] for tool in asked.tools]
+    assert told == ["About the tools n__*: files of the user\n\na", "b"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "where"),
+    [
+        ({"properties": 7}, "properties=7"),
+        ({"properties": {"x": 3}}, "properties.x=3"),
+        ({"type": 7}, "type=7"),
+        ({"type": ["string", 7]}, "type="),
+        ({"required": "x"}, 'required="x"'),
+        ({"required": [7]}, "required="),
+        ({"properties": {"x": {"items": {"anyOf": [{"enum": 1}]}}}}, "properties.x.items.anyOf[0].enum=1"),
+        ({"properties": {"x\ny": {"description": 1}}}, "properties.x\\ny.description=1"),
+    ],
+)
+def test_a_schema_that_is_none_is_the_tools_fault(schema: dict[str, Any], where: str) -> None:
+    for dialect, body, name in (
+        (CHAT, {"messages": [USER], "tools": [{"type": "function", "function": {"name": "f"}}]}, "parameters"),
+        (ResponsesDialect(), {"input": "x", "tools": [{"type": "function", "name": "f"}]}, "parameters"),
+        (MessagesDialect(), {"messages": [USER], "tools": [{"name": "f"}]}, "input_schema"),
+    ):
+        tool: Any = copy.deepcopy(body["tools"][0])
+        assert dialect.parse(body, Sampling()).tools[0]["function"]["parameters"] == {
+            "type": "object",
+            "properties": {},
+        }
+        tool.get("function", tool)[name] = schema
+        with pytest.raises(Refusal) as caught:
+            dialect.parse({**body, "tools": [tool]}, Sampling())
+        assert caught.value.param == "tools"
+        assert f"tools[0].{name}.{where}" in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["x\ny", "a" * 5000, "\u2028\x7f\t"])
+def test_a_refusal_is_one_short_line_whatever_the_client_wrote(name: str) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}", name: 1}}
+    for body in (
+        {name: 1},
+        {"messages": [{"role": name}]},
+        {"messages": [{**USER, name: 1}]},
+        {"messages": [{"role": "user", "content": [{"type": name}]}]},
+        {"messages": [USER, {"role": "assistant", "tool_calls": [call]}]},
+        {"stream_options": {name: 1}},
+        {"tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": {"type": name}},
+    ):
+        with pytest.raises(Refusal) as caught:
+            _read(CHAT, {"messages": [USER], **body})
+        assert caught.value.message.isprintable()
+        assert len(caught.value.message) < 400
+        assert len(caught.value.param or "") <= 80
+        assert caught.value.param is None or caught.value.param.isprintable()
+
+
+def test_an_integer_of_more_digits_than_are_read_is_refused_with_its_length() -> None:
+    with pytest.raises(Refusal, match="an integer of 5000 digits is out of range: use at most 4300"):
+        json_body(b'{"seed": ' + b"9" * 5000 + b"}")
 
 
 def test_what_a_message_says_besides_its_content_is_shown() -> None:

@@ -14,15 +14,22 @@ from journeyman.records.turn import Turn
 from journeyman.tokens.base import Message
 
 
+def one_line(text: str, most: int = 1000) -> str:
+    """Text on one line of at most `most` characters: what does not print is escaped, the middle is left out."""
+    if len(text) > most:
+        text = f"{text[: most - most // 3 - 5]} ... {text[-(most // 3) :]}"
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 class Refusal(JourneymanError):
-    """The request is not served, and says why. `status` is HTTP; `param` names the offending field."""
+    """The request is not served, and says why on one line. `status` is HTTP; `param` names the offending field."""
 
     def __init__(self, status: int, code: str, message: str, param: str | None = None) -> None:
-        super().__init__(message)
+        self.message = one_line(message)
+        super().__init__(self.message)
         self.status = status
         self.code = code
-        self.message = message
-        self.param = param
+        self.param = param and one_line(param, 80)
 
 
 @dataclass(frozen=True)

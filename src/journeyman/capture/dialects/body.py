@@ -6,6 +6,7 @@ Half of a pair (an emoji that a client cut in two) becomes U+FFFD, as every UTF-
 import json
 import math
 import re
+import sys
 from typing import Any
 
 from journeyman.capture.dialects.base import Refusal
@@ -21,7 +22,15 @@ def _number(text: str) -> float:
     return value
 
 
-_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_number)
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        most = sys.get_int_max_str_digits()
+        raise ValueError(f"an integer of {len(text)} digits is out of range: use at most {most}") from None
+
+
+_DECODER = json.JSONDecoder(parse_float=_number, parse_int=_integer, parse_constant=_number)
 
 
 def json_body(raw: bytes) -> Any:

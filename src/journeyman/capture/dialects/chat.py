@@ -5,25 +5,10 @@ from types import MappingProxyType
 from typing import Any
 
 from journeyman.capture.dialects.base import CallRequest, Refusal, Reply
-from journeyman.capture.dialects.parameters import (
-    Fields,
-    call_of,
-    fields_of,
-    flag,
-    forced_tool,
-    function_tool,
-    invalid,
-    list_of,
-    name_of,
-    not_strict,
-    parallel_calls,
-    refuse,
-    seed_of,
-    shown,
-    stream_options,
-    structure_of,
-    text_of,
-)
+from journeyman.capture.dialects.content import call_of, text_of
+from journeyman.capture.dialects.parameters import Fields, seed_of, stream_options, structure_of
+from journeyman.capture.dialects.refusing import fields_of, flag, invalid, list_of, name_of, only, refuse, shown
+from journeyman.capture.dialects.tools import forced_tool, function_tool, parallel_calls
 from journeyman.capture.dialects.wire import call_name, calls_tools, event, ours, unshown
 from journeyman.engines.base import EngineIdentity
 from journeyman.records.episode import Sampling
@@ -81,14 +66,14 @@ _FIELDS = Fields(
         "prompt_cache_retention": "the provider's cache; what is sampled is the same",
     },
 )
-# What a message may hold: read, or bookkeeping that says nothing to a model. Anything else must be empty.
-_MESSAGE = frozenset({"role", "content", "tool_calls", "tool_call_id", "reasoning_content", "reasoning", "refusal"})
-_BOOKKEEPING = frozenset({"id", "index", "cache_control", "provider_specific_fields", "x_journeyman"})
-_MESSAGE_REMEDIES = {
-    "name": "write it into the content",
-    "function_call": "use tool_calls",
-    "audio": "send its text",
+# What a message of each role may hold.
+_MESSAGE: dict[str, frozenset[str]] = {
+    "system": frozenset({"content"}),
+    "user": frozenset({"content"}),
+    "assistant": frozenset({"content", "tool_calls", "reasoning_content", "reasoning", "refusal"}),
+    "tool": frozenset({"content", "tool_call_id", "name"}),  # the name of a result's tool: its call says it
 }
+_BOOKKEEPING = frozenset({"role", "provider_specific_fields", "x_journeyman"})
 
 
 class ChatDialect:
@@ -106,15 +91,12 @@ class ChatDialect:
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
             invalid("messages", "messages is not a non-empty list of objects")
-        tools = list_of(body.get("tools"), "tools")
-        if any(not isinstance(t, dict) or t.get("type") != "function" for t in tools):
-            refuse("tools", "tools is not a list of function tools")
-        if tools != self._checked:
-            for i, tool in enumerate(tools):
-                function = fields_of(tool.get("function"), "tools")
-                function_tool(function, "parameters", f"tools[{i}]")  # the client's own form is shown to the model
-                not_strict(function, f"tools[{i}]")
-            self._checked = tools
+        given = list_of(body.get("tools"), "tools")
+        if given != self._checked:
+            for i, tool in enumerate(given):
+                _check_tool(tool, f"tools[{i}]")
+            self._checked = given
+        tools = [_with_parameters(tool) for tool in given]
         parallel_calls(body.get("parallel_tool_calls"), "parallel_tool_calls", tools)
         options = stream_options(body, "include_usage")
         return CallRequest(
@@ -134,9 +116,9 @@ class ChatDialect:
         if role == "developer":
             role = "system"
         if role not in ("system", "user", "assistant", "tool"):
-            text = f"messages: role {role!r} is not known: use system, user, assistant or tool"
+            text = f"messages: role {shown(role)} is not known: use system, user, assistant or tool"
             raise Refusal(400, "invalid_request", text, "messages")
-        _nothing_lost(item, role)
+        only(item, _MESSAGE[role] | _BOOKKEEPING, f"messages: a {role} message", "messages")
         message: Message = {"role": role, "content": text_of(item.get("content"), f"{role} message", "messages")}
         if role == "tool":
             message["tool_call_id"] = name_of(item.get("tool_call_id"), "tool_call_id", "messages")
@@ -145,9 +127,8 @@ class ChatDialect:
                 message["content"] = "\n".join(filter(None, (message["content"], refusal)))
             if calls := list_of(item.get("tool_calls"), "messages"):
                 message["tool_calls"] = [_call(raw) for raw in calls]
-            reasoning = item.get("reasoning_content") or item.get("reasoning")
-            if said := name_of(reasoning, "reasoning", "messages"):
-                message["reasoning"] = said
+            if reasoning := _reasoning(item):
+                message["reasoning"] = reasoning
         return message
 
     def reply(self, asked: CallRequest, reply: Reply, engine: EngineIdentity) -> dict[str, Any]:
@@ -241,22 +222,43 @@ def _forced(choice: Any, tools: list[dict[str, Any]]) -> str | None:
     if not isinstance(choice, dict):
         return forced_tool(choice, None, tools, choice)
     kind = "tool" if choice.get("type") == "function" else choice.get("type")
-    return forced_tool(kind, fields_of(choice.get("function"), "tool_choice").get("name"), tools, choice)
+    function = fields_of(choice.get("function"), "tool_choice")
+    forced = forced_tool(kind, function.get("name"), tools, choice)
+    only(choice, ("type", "function") if kind == "tool" else ("type",), "tool_choice", "tool_choice")
+    only(function, ("name",), "tool_choice", "tool_choice")
+    return forced
 
 
-def _nothing_lost(item: dict[str, Any], role: str) -> None:
-    """Raises Refusal where a message says something that this model cannot be shown."""
-    for key in item.keys() - _MESSAGE - _BOOKKEEPING:
-        if item[key] in (None, [], {}, "") or (key == "name" and role == "tool"):  # a result's tool: its call says it
-            continue
-        remedy = _MESSAGE_REMEDIES.get(key, "leave it out")
-        refuse("messages", f"messages: {key}={shown(item[key])} of a {role} message cannot be shown: {remedy}")
+def _check_tool(tool: Any, where: str) -> None:
+    """Raises Refusal where a tool is none that a client runs, or says what no template shows."""
+    if not isinstance(tool, dict) or tool.get("type") != "function":
+        refuse("tools", f"{where} is not a function tool: tools has no other kind here")
+    only(tool, ("type", "function"), where, "tools")
+    function_tool(fields_of(tool.get("function"), "tools"), "parameters", where)
+
+
+def _with_parameters(tool: dict[str, Any]) -> dict[str, Any]:
+    """A tool in the client's own form, which the model is shown, with the parameters that a template asks for."""
+    function = tool["function"]
+    if function.get("parameters") is not None:
+        return tool
+    return {**tool, "function": {**function, "parameters": {"type": "object", "properties": {}}}}
+
+
+def _reasoning(item: dict[str, Any]) -> str:
+    """What an assistant's message reasons, under either of its names. Raises Refusal where they say two things."""
+    one, other = (name_of(item.get(name), name, "messages") for name in ("reasoning_content", "reasoning"))
+    if one and other and one != other:
+        invalid("messages", f"messages: reasoning={shown(other)} beside another reasoning_content: send one of them")
+    return one or other
 
 
 def _call(raw: Any) -> dict[str, Any]:
     function = raw.get("function") if isinstance(raw, dict) else None
     if not isinstance(function, dict):
-        invalid("messages", "a tool call has no function")
+        invalid("messages", "messages: a tool call has no function")
+    only(raw, ("type", "function", "provider_specific_fields"), "messages: a tool call", "messages")
+    only(function, ("name", "arguments"), "messages: a tool call", "messages")
     return call_of(raw.get("id"), function.get("name"), function.get("arguments") or "{}", "messages")
 
 

@@ -5,25 +5,11 @@ from types import MappingProxyType
 from typing import Any
 
 from journeyman.capture.dialects.base import CallRequest, Refusal, Reply, Structure
+from journeyman.capture.dialects.content import call_of, text_of
 from journeyman.capture.dialects.messages_events import MALFORMED, MessagesEvents, error_body, message_body
-from journeyman.capture.dialects.parameters import (
-    Fields,
-    call_of,
-    fields_of,
-    flag,
-    forced_tool,
-    function_tool,
-    invalid,
-    list_of,
-    name_of,
-    not_strict,
-    parallel_calls,
-    refuse,
-    seed_of,
-    shown,
-    structure_of,
-    text_of,
-)
+from journeyman.capture.dialects.parameters import Fields, seed_of, structure_of
+from journeyman.capture.dialects.refusing import fields_of, flag, invalid, list_of, name_of, named, only, refuse, shown
+from journeyman.capture.dialects.tools import forced_tool, function_tool, parallel_calls
 from journeyman.engines.base import EngineIdentity
 from journeyman.records.episode import Sampling
 from journeyman.tokens.base import Message
@@ -57,11 +43,13 @@ _FIELDS = Fields(
         "diagnostics": "asks what the provider's cache did",
     },
 )
-_TOOL_FIELDS = {"type", "name", "description", "input_schema", "strict", "cache_control", "eager_input_streaming"}
-_TOOL_NEUTRAL: dict[str, tuple[Any, ...]] = {
-    "defer_loading": (None, False),
-    "allowed_callers": (None, ["direct"]),
-    "input_examples": (None, []),
+# What a message may hold, and what our own replies say besides.
+_MESSAGE = frozenset({"role", "content", "type", "model", "stop_reason", "stop_sequence", "usage", "x_journeyman"})
+_BLOCKS: dict[str, frozenset[str]] = {
+    "thinking": frozenset({"type", "thinking", "signature"}),
+    "redacted_thinking": frozenset({"type", "data"}),  # opaque: the gateway holds what was reasoned
+    "tool_use": frozenset({"type", "name", "input"}),
+    "tool_result": frozenset({"type", "tool_use_id", "content", "is_error"}),
 }
 _BOOKKEEPING = "x-anthropic-billing-header:"  # Claude Code's first system block; its provider takes it off, too
 _ERROR = "Error: "  # begins what the model is shown of a tool_result with is_error
@@ -98,6 +86,7 @@ class MessagesDialect:
         if item.get("role") == "assistant":
             return _turn(item.get("content"))
         if item.get("type") == "tool_result":
+            only(item, _BLOCKS["tool_result"], "messages: a tool_result", "messages")
             told, failed = text_of(item.get("content"), "tool_result", "messages"), flag(item, "is_error")
             message: Message = {
                 "role": "tool",
@@ -143,7 +132,8 @@ def _history(messages: Any) -> list[Any]:
     for i, message in enumerate(messages):
         role, content = message.get("role"), _bare(message.get("content"))
         if role not in ("system", "user", "assistant"):
-            invalid("messages", f"messages[{i}]: role {role!r} is not known: use user, assistant or system")
+            invalid("messages", f"messages[{i}]: role {shown(role)} is not known: use user, assistant or system")
+        only(message, _MESSAGE, f"messages[{i}]", "messages")
         if role == "user" and isinstance(content, list):
             items.extend(_parts(content))
         else:
@@ -172,11 +162,13 @@ def _turn(content: Any) -> Message:
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content, "messages")
     for block in blocks:
         kind = block.get("type") if isinstance(block, dict) else None
+        if isinstance(kind, str) and kind in _BLOCKS:
+            only(block, _BLOCKS[kind], f"messages: a {kind} block", "messages")
         if kind == "thinking":
             thoughts.append(name_of(block.get("thinking"), "thinking", "messages"))
         elif kind == "tool_use":
             calls.append(_call(block))
-        elif kind != "redacted_thinking":  # opaque: the gateway holds what was reasoned
+        elif kind != "redacted_thinking":
             prose.append(text_of([block], "assistant message", "messages"))
     told: Message = {"role": "assistant", "content": "\n".join(prose)}
     if reasoning := "\n".join(filter(None, thoughts)):
@@ -203,12 +195,7 @@ def _tools(given: list[Any]) -> list[dict[str, Any]]:
 
 def _tool(tool: Mapping[str, Any], where: str) -> dict[str, Any]:
     if tool.get("type") not in (None, "custom"):
-        refuse("tools", f"{where} of type {tool['type']!r} has no schema to show to this model: use a custom tool")
-    not_strict(tool, where)
-    for name, value in tool.items():
-        if name not in _TOOL_FIELDS and value not in _TOOL_NEUTRAL.get(name, (None,)):
-            remedy = "leave it out" + (" (Claude Code: ENABLE_TOOL_SEARCH=false)" if name == "defer_loading" else "")
-            refuse("tools", f"{where}: {name}={shown(value)} cannot be honoured by this engine: {remedy}")
+        refuse("tools", f"{where} of type {shown(tool['type'])} has no schema to show to this model: use a custom tool")
     return function_tool(tool, "input_schema", where)
 
 
@@ -219,15 +206,20 @@ def _forced(choice: Any, tools: list[dict[str, Any]]) -> str | None:
         invalid("tool_choice", "tool_choice is not an object")
     parallel_calls(not choice.get("disable_parallel_tool_use"), "tool_choice", tools)
     kind = "required" if choice.get("type") == "any" else choice.get("type")
-    return forced_tool(kind, choice.get("name"), tools, choice)
+    forced = forced_tool(kind, choice.get("name"), tools, choice)
+    known = ("type", "disable_parallel_tool_use", *(("name",) if kind == "tool" else ()))
+    only(choice, known, "tool_choice", "tool_choice")
+    return forced
 
 
 def _check_context(wanted: Mapping[str, Any]) -> None:
     """Raises Refusal where the history would have to be edited here: the client does that, and declares it."""
+    only(wanted, ("edits",), "context_management", "context_management")
     for edit in list_of(wanted.get("edits"), "context_management"):
         if not isinstance(edit, dict) or edit.get("type") != "clear_thinking_20251015" or edit.get("keep") != "all":
             text = f"context_management edit {shown(edit)} cannot be honoured: prune in the client and declare it"
             refuse("context_management", text)
+        only(edit, ("type", "keep"), "context_management", "context_management")
 
 
 def _structure(wanted: Mapping[str, Any]) -> Structure | None:
@@ -235,7 +227,7 @@ def _structure(wanted: Mapping[str, Any]) -> Structure | None:
     for name, value in wanted.items():
         if name != "format" and value is not None:
             remedy = "leave it out (Claude Code: CLAUDE_CODE_EFFORT_LEVEL=unset)"
-            refuse("output_config", f"output_config.{name}={shown(value)} cannot be honoured: {remedy}")
+            refuse("output_config", f"output_config.{named(name)}={shown(value)} cannot be honoured: {remedy}")
     return structure_of(wanted.get("format"), "output_config")
 
 
@@ -243,7 +235,7 @@ def _shows_reasoning(wanted: Mapping[str, Any]) -> bool:
     """Whether thinking blocks carry their text. Raises Refusal where the policy would have to think otherwise."""
     for name, value in wanted.items():
         if name not in ("type", "display") and value is not None:
-            refuse("thinking", f"thinking.{name}={shown(value)} cannot be honoured: leave it out")
+            refuse("thinking", f"thinking.{named(name)}={shown(value)} cannot be honoured: leave it out")
     if wanted.get("display") not in (None, "summarized", "omitted"):
         refuse("thinking", f"thinking.display={shown(wanted['display'])} is not known: use summarized or omitted")
     if wanted.get("type") != "adaptive":

@@ -5,27 +5,11 @@ from types import MappingProxyType
 from typing import Any
 
 from journeyman.capture.dialects.base import CallRequest, Refusal, Reply, Structure
-from journeyman.capture.dialects.parameters import (
-    Fields,
-    call_of,
-    fields_of,
-    flag,
-    forced_tool,
-    function_tool,
-    invalid,
-    list_of,
-    name_of,
-    not_found,
-    not_strict,
-    parallel_calls,
-    refuse,
-    seed_of,
-    shown,
-    stream_options,
-    structure_of,
-    text_of,
-)
+from journeyman.capture.dialects.content import call_of, text_of
+from journeyman.capture.dialects.parameters import Fields, not_found, seed_of, stream_options, structure_of
+from journeyman.capture.dialects.refusing import fields_of, flag, invalid, list_of, name_of, named, only, refuse, shown
 from journeyman.capture.dialects.responses_events import RESPONSE, ResponsesEvents, response_body
+from journeyman.capture.dialects.tools import forced_tool, function_tool, parallel_calls
 from journeyman.capture.messages import INSTRUCTIONS
 from journeyman.engines.base import EngineIdentity
 from journeyman.records.episode import Sampling
@@ -84,6 +68,14 @@ _FIELDS = Fields(
 _REMEDIES = {"web_search": 'turn it off in the client (Codex: web_search = "disabled")'}
 _STAGES = {"reasoning": 0, "function_call": 2, "custom_tool_call": 2}
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_OF_A_RESULT = frozenset({"type", "call_id", "output", "name", "namespace"})  # its tool, too: its call says it
+_ITEMS: dict[str, frozenset[str]] = {  # what each item may hold
+    "message": frozenset({"type", "role", "content", "phase"}),  # the phase labels what the client shows
+    "reasoning": frozenset({"type", "summary", "content", "encrypted_content"}),
+    "function_call": frozenset({"type", "call_id", "namespace", "name", "arguments"}),
+    "custom_tool_call": frozenset({"type", "call_id", "namespace", "name", "input"}),
+    **dict.fromkeys(_RESULTS, _OF_A_RESULT),
+}
 _ENCRYPTED = "reasoning.encrypted_content"
 _ECHOED = ("instructions", "metadata", "parallel_tool_calls", "reasoning", "text", "tool_choice", "tools", "user")
 _COUNTED = {"object": "response.input_tokens"}
@@ -144,7 +136,7 @@ class ResponsesDialect:
             raise Refusal(
                 400,
                 "invalid_request",
-                f"input: role {role!r} is not known: use system, developer, user or assistant",
+                f"input: role {shown(role)} is not known: use system, developer, user or assistant",
                 "input",
             )
         message: Message = {"role": role, "content": text_of(item.get("content"), f"{role} message", "input")}
@@ -172,8 +164,10 @@ def _input(value: Any) -> list[dict[str, Any]]:
         invalid("input", "input is neither text nor a non-empty list of items")
     for i, item in enumerate(value):
         kind = item.get("type", "message")
-        if not isinstance(kind, str) or (kind != "message" and kind not in _STAGES and kind not in _RESULTS):
-            refuse("input", f"input[{i}] of type {kind!r} cannot be shown to this model: send messages and tool items")
+        if not isinstance(kind, str) or kind not in _ITEMS:
+            text = f"input[{i}] of type {shown(kind)} cannot be shown to this model: send messages and tool items"
+            refuse("input", text)
+        only(item, _ITEMS[kind], f"input[{i}]", "input")
     return value
 
 
@@ -203,7 +197,7 @@ def _turn(items: list[Any]) -> Message:
     for item in items:
         kind = item.get("type", "message")
         if kind == "reasoning":
-            thoughts += [_thought(part) for part in _thoughts(item)]
+            thoughts += _thoughts(item)
         elif kind == "function_call":
             name = _called(item)
             calls.append(call_of(item.get("call_id"), name, item.get("arguments") or "{}", "input"))
@@ -220,14 +214,19 @@ def _turn(items: list[Any]) -> Message:
     return message
 
 
-def _thoughts(item: Mapping[str, Any]) -> list[Any]:
-    """What a reasoning item says: its content, or the summary where that is all it has."""
-    return list_of(item.get("content"), "input") or list_of(item.get("summary"), "input")
+def _thoughts(item: Mapping[str, Any]) -> list[str]:
+    """What a reasoning item says: its content, or the summary where that is all it has. Raises Refusal for both."""
+    content, summary = ([_thought(part) for part in list_of(item.get(k), "input")] for k in ("content", "summary"))
+    if content and any(summary) and content != summary:
+        text = f"input: the summary {shown(summary)} of a reasoning item beside its content cannot be shown"
+        refuse("input", f"{text}: send one of them")
+    return content or summary
 
 
 def _thought(part: Any) -> str:
     if not isinstance(part, dict):
         invalid("input", f"input: {shown(part)} in a reasoning item is not an object")
+    only(part, ("type", "text"), "input: a part of a reasoning item", "input")
     return name_of(part.get("text"), "reasoning", "input")
 
 
@@ -251,24 +250,33 @@ def _tools(given: list[Any]) -> tuple[list[dict[str, Any]], Mapping[str, tuple[s
         if tool.get("type") != "namespace":
             tools.append(_tool(tool, f"tools[{i}]"))
             continue
-        space = name_of(tool.get("name"), f"the name of tools[{i}]", "tools")
+        where = f"tools[{i}]"
+        space = name_of(tool.get("name"), f"the name of {where}", "tools")
+        only(tool, ("type", "name", "description", "tools"), where, "tools")
+        about = name_of(tool.get("description"), f"the description of {where}", "tools")
         for inner in list_of(tool.get("tools"), "tools"):
-            plain = _tool(inner, f"tools[{i}] ({space})")
-            name = plain["function"]["name"]
-            flat = flat_name(space, name)
-            renamed[flat] = (space, name)
-            tools.append({"type": "function", "function": {**plain["function"], "name": flat}})
+            plain = _tool(inner, f"{where} ({named(space)})")["function"]
+            flat = flat_name(space, plain["name"])
+            renamed[flat] = (space, plain["name"])
+            tools.append({"type": "function", "function": {**plain, "name": flat, **_described(space, about, plain)}})
+            about = ""
     return tools, renamed
+
+
+def _described(space: str, about: str, tool: Mapping[str, Any]) -> dict[str, str]:
+    """The description of a namespace's first tool: what there is to say about the namespace comes before its own."""
+    if not about:
+        return {}
+    head = f"About the tools {flat_name(space, '*')}: {about}"
+    return {"description": "\n\n".join(filter(None, (head, tool.get("description"))))}
 
 
 def _tool(tool: Any, where: str) -> dict[str, Any]:
     kind = tool.get("type") if isinstance(tool, dict) else None
     if kind != "function":
         remedy = "turn it off in the client"
-        refuse(
-            "tools", f"{where} of type {kind!r} is not a function the client runs: {_REMEDIES.get(str(kind), remedy)}"
-        )
-    not_strict(tool, where)
+        remedy = _REMEDIES.get(str(kind), remedy)
+        refuse("tools", f"{where} of type {shown(kind)} is not a function the client runs: {remedy}")
     return function_tool(tool, "parameters", where)
 
 
@@ -277,7 +285,10 @@ def _forced(choice: Any, tools: list[dict[str, Any]]) -> str | None:
         return forced_tool(choice, None, tools, choice)
     kind = "tool" if choice.get("type") == "function" else choice.get("type")
     space = name_of(choice.get("namespace"), "a namespace", "tool_choice")
-    return forced_tool(kind, flat_name(space, name_of(choice.get("name"), "a name", "tool_choice")), tools, choice)
+    name = flat_name(space, name_of(choice.get("name"), "a name", "tool_choice"))
+    forced = forced_tool(kind, name, tools, choice)
+    only(choice, ("type", "name", "namespace") if kind == "tool" else ("type",), "tool_choice", "tool_choice")
+    return forced
 
 
 def _check_reasoning(wanted: Mapping[str, Any]) -> None:
@@ -285,14 +296,16 @@ def _check_reasoning(wanted: Mapping[str, Any]) -> None:
     for name, value in wanted.items():
         allowed = (None, "auto") if name in ("summary", "generate_summary") else (None,)
         if value not in allowed:
-            refuse("reasoning", f"reasoning.{name}={shown(value)} cannot be honoured by this engine: leave it out")
+            refuse(
+                "reasoning", f"reasoning.{named(name)}={shown(value)} cannot be honoured by this engine: leave it out"
+            )
 
 
 def _structure(text: Mapping[str, Any]) -> Structure | None:
     """What `text` asks for. Raises Refusal."""
     for name, value in text.items():
-        if name != "format" and (name != "verbosity" or value not in (None, "medium")):
-            refuse("text", f"text.{name}={shown(value)} cannot be honoured by this engine: leave it out")
+        if name != "format" and value is not None and (name != "verbosity" or value != "medium"):
+            refuse("text", f"text.{named(name)}={shown(value)} cannot be honoured by this engine: leave it out")
     return structure_of(text.get("format"), "text")
 
 
