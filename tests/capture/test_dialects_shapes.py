@@ -406,3 +406,9 @@ def test_a_response_says_again_what_was_asked() -> None:
     data = dialect.events(asked, "t", engine).opening(1, 0).split(b"\n")[1]
     response = json.loads(data.removeprefix(b"data: "))["response"]
     assert {name: response[name] for name in told} == told
+
+
+def test_a_property_of_an_old_draft_that_says_it_is_required_is_taken() -> None:
+    schema = {"type": "object", "properties": {"x": {"type": "string", "required": True}}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+    assert CHAT.parse({"messages": [USER], "tools": [tool]}, Sampling()).tools[0]["function"]["parameters"] == schema

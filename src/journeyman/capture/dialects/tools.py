@@ -9,7 +9,7 @@ _TOOL_FIELDS = ("type", "name", "description", "strict", "eager_input_streaming"
 _SCHEMA_WORDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "type": ((str, list), "the name of a type or a list of names"),
     "properties": (dict, "an object"),
-    "required": (list, "a list of names"),
+    "required": ((list, bool), "a list of names"),  # true or false inside a property: an old draft's, still met
     "description": (str, "text"),
     "enum": (list, "a list"),
     "anyOf": (list, "a list of schemas"),
