@@ -1,7 +1,11 @@
 """Every verb explains itself with an example; every mistake is one line on stderr, exit 2, and no traceback."""
 
+import ctypes
 import re
-from collections.abc import Iterator
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -118,7 +122,7 @@ MISTAKES = {
     "episode that is too long": (["explain", "a" * 300 + "/p/t/g/0.0"], "no sealed episode aaa"),
     "position that is too long": (["explain", "j/p/t/g/0.0#0.0:" + "9" * 5000], "is no token"),
     "position in other digits": (["explain", "j/p/t/g/0.0#0.0:\u00b2"], "is no token"),
-    "path that is too long": (["verify", "a" * 300], "File name too long: give another path"),
+    "path that is too long": (["verify", "a" * 300], "File name too long: give a shorter name"),
     "policy that is too long": (["rollout", "nowhere", "--policy", "a" * 300], "give base"),
     "job of no name": (["gateway", "--out", "/"], "/ is the root of the file system"),
     "job of an empty name": (["rollout", "nowhere", "--out", ""], "'' names no directory"),
@@ -242,3 +246,64 @@ def test_a_recipe_that_says_nothing_is_refused(capsys: pytest.CaptureFixture[str
     code, _, err = typed(capsys, "run", str(tmp_path / "empty.toml"), "--out", str(tmp_path / "run"))
     assert code == 2
     assert "says nothing" in err
+
+
+def alone(
+    *arguments: str, cwd: Path, stdout: str = "", closed: bool = False, before: Callable[[], object] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """`journeyman ARGUMENTS` in a process of its own; `stdout`: a file it goes to; `closed`: it has none."""
+    command = [sys.executable, "-m", "journeyman.cli.main", *arguments]
+    if closed:
+        command = ["sh", "-c", 'exec "$@" >&-', "sh", *command]
+    with Path(stdout or "/dev/null").open("w") as file:
+        return subprocess.run(
+            command, cwd=cwd, stdout=file, stderr=subprocess.PIPE, text=True, check=False, timeout=60, preexec_fn=before
+        )
+
+
+def _closed_to_us() -> None:
+    """Root is refused what others are refused: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH are dropped."""
+    libc = ctypes.CDLL(None)
+    for capability in (1, 2):
+        libc.prctl(24, capability, 0, 0, 0)
+
+
+def _small_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
+
+
+def test_output_that_nobody_can_take_is_one_line_and_none_is_no_fault(tmp_path: Path) -> None:
+    full = alone("--help", cwd=tmp_path, stdout="/dev/full")
+    assert (full.returncode, len(full.stderr.splitlines())) == (2, 1)
+    assert "no space is left" in full.stderr
+    closed = alone("tasks", "types", cwd=tmp_path, closed=True)
+    assert (closed.returncode, closed.stderr) == (0, "")
+
+
+def test_a_write_that_the_system_refuses_is_one_line_with_the_remedy(tmp_path: Path) -> None:
+    done = alone("tasks", "make", "--train", "1", "--out", "made", cwd=tmp_path, before=_small_files)
+    assert done.returncode == 2
+    assert done.stderr.startswith("journeyman: ")
+    assert "File too large: raise the limit" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_path_that_is_closed_to_us_is_named_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o555)
+    done = alone("tasks", "make", "--out", "closed", cwd=tmp_path, before=_closed_to_us)
+    assert (done.returncode, "closed cannot be written to" in done.stderr) == (2, True)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.toml").touch(mode=0o000)
+    done = alone("report", "run", cwd=tmp_path, before=_closed_to_us)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "run/config.toml" in done.stderr
+    assert "Permission denied" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "verb", ["verify", "report", "tasks check", "tasks show", "run recipes/quickstart.toml --out"]
+)
+def test_a_name_too_long_for_the_system_is_said_so(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    code, _, err = typed(capsys, *verb.split(), "x" * 300)
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert "File name too long: give a shorter name" in err

@@ -1,5 +1,7 @@
 """Facts about atomic writes, token arrays and seals."""
 
+import resource
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,21 @@ def test_write_atomic_replaces_and_leaves_no_temporary(tmp_path: Path) -> None:
     write_atomic(tmp_path / "x" / "a", b"two")
     assert (tmp_path / "x" / "a").read_bytes() == b"two"
     assert [p.name for p in (tmp_path / "x").iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("write", [write_atomic, create_only])
+def test_a_refused_write_names_the_file_and_leaves_nothing(
+    tmp_path: Path, write: Callable[[Path, bytes], None]
+) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large") as refused:
+            write(tmp_path / "a", b"x" * 11)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert refused.value.filename == str(tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_torn_last_line_is_not_read(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ class Display:
 
 
 class NewPlace(click.Path):
-    """A path to write below: it has a name, and nothing on the way to it may be a file or closed to us."""
+    """A path to write below: it has a name, and neither it nor anything on the way to it may be a file or closed to us."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -117,7 +117,7 @@ class NewPlace(click.Path):
         there = next(p for p in (path, *path.absolute().parents) if p.exists() or p.is_symlink())
         if not there.is_dir():
             self.fail(f"{there} is no directory: give another path", param, ctx)
-        if there != path and (not os.access(there, os.W_OK | os.X_OK) or there.is_relative_to("/proc")):
+        if not os.access(there, os.W_OK | os.X_OK) or there.absolute().is_relative_to("/proc"):
             self.fail(f"{there} cannot be written to: give another path", param, ctx)
         return path
 

@@ -1,5 +1,6 @@
 """Writing so that a crash leaves the old bytes or the new ones, never half of either."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -10,11 +11,22 @@ def write_atomic(path: Path, data: bytes) -> None:
     """Replace `path` with `data` in one step (temporary file in the same directory, then rename)."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    _fill(temporary, path, data)
     temporary.replace(path)
+
+
+def _fill(temporary: Path, path: Path, data: bytes) -> None:
+    """Write a new file, down to the disk. An OSError names `path`, and nothing of it is left."""
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        error.filename = str(path)
+        raise
 
 
 def create_only(path: Path, data: bytes, beside: Path | None = None) -> None:
@@ -24,10 +36,7 @@ def create_only(path: Path, data: bytes, beside: Path | None = None) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = (beside or path.parent) / f".{path.parent.name}.{path.name}.{os.getpid()}.tmp"
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    _fill(temporary, path, data)
     try:
         os.link(temporary, path)
     except FileExistsError:
