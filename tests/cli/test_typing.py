@@ -127,6 +127,26 @@ MISTAKES = {
     "job of no name": (["gateway", "--out", "/"], "/ is the root of the file system"),
     "job of an empty name": (["rollout", "nowhere", "--out", ""], "'' names no directory"),
     "port that is none": (["gateway", "--port", "99999"], "99999"),
+    "policy that is a path": (["data", "sft", "nowhere", "--policy", "/etc", "--out", "made"], "'/etc' is no name"),
+    "policy that is a pattern": (["data", "rl", "nowhere", "--policy", "r*", "--out", "made"], "'r*' is no name"),
+    "rollouts of a path": (
+        ["tasks", "admit", "nowhere", "--tried", "run:/etc", "--release", "made"],
+        "'/etc' is no name",
+    ),
+    "rules that are a directory": (
+        ["tasks", "admit", "nowhere", "--tried", "run", "--release", "made", "--rules", "."],
+        "'.' is a directory",
+    ),
+    "author that is a directory": (["tasks", "make", "--author", ".", "--out", "made"], "'.' is a directory"),
+    "bypasses that are not there": (
+        ["tasks", "admit", "nowhere", "--tried", "run", "--release", "made", "--bypassed", "none"],
+        "'none' does not exist",
+    ),
+    "bypasses that are no text": (
+        ["tasks", "admit", "nowhere", "--tried", "run", "--release", "made", "--bypassed", sys.executable],
+        "is no text",
+    ),
+    "release below a file": (["tasks", "admit", "nowhere", "--release", f"{__file__}/x"], "is no directory"),
 }
 
 
@@ -239,6 +259,17 @@ def test_a_number_that_no_run_can_use_is_refused_before_it(
     assert code == 2
     assert override.partition("=")[0] in err
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("verb", ["run", "ablate"])
+@pytest.mark.parametrize("text", [f"x = {'[' * 5000}{']' * 5000}", f"[{'.'.join('a' * 5000)}]"], ids=["list", "table"])
+def test_what_is_nested_too_deep_to_be_read_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, verb: str, text: str
+) -> None:
+    (tmp_path / "deep.toml").write_text(text)
+    code, _, err = typed(capsys, verb, str(tmp_path / "deep.toml"), "--out", str(tmp_path / "run"))
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert "too deep" in err
 
 
 def test_a_recipe_that_says_nothing_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -45,6 +46,37 @@ async def test_a_planted_reward_file_is_removed_even_where_grading_fails(tmp_pat
     with pytest.raises(GraderFailure, match="no_judge"):
         await grade_harbor(*places)
     assert list(places[3].iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        ("rubric.json", "rubric.json is missing: --tests"),
+        ("initial.json", "initial.json is missing: --tests"),
+        ("initial.json={", "initial.json is not JSON"),
+        ("initial.json=[]", "initial.json holds no JSON object"),
+        ("../artifacts/services.json={", "services.json is not JSON"),
+        ("../artifacts/service_ledger.jsonl={}\n", "service_ledger.jsonl: "),
+    ],
+)
+async def test_what_is_missing_or_unreadable_is_named_and_leaves_no_reward(
+    tmp_path: Path, left: str, said: str
+) -> None:
+    tests, workspace, _, out = left_by_agent(tmp_path, out_txt="basis: v7\n")
+    (tests / "../artifacts").mkdir()
+    name, given, text = left.partition("=")
+    (tests / name).write_text(text) if given else (tests / name).unlink()
+    with pytest.raises(UserError, match=re.escape(said)):
+        await grade_harbor(tests, workspace, tests / "../artifacts", out)
+    assert list(out.iterdir()) == []
+
+
+async def test_a_file_where_the_reward_should_go_is_named(tmp_path: Path) -> None:
+    tests, workspace, artifacts, out = left_by_agent(tmp_path)
+    (out / "file").touch()
+    for place in (out / "file", out / "file" / "below"):
+        with pytest.raises(UserError, match="is no directory: --out"):
+            await grade_harbor(tests, workspace, artifacts, place)
 
 
 async def test_world_files_are_compared_by_digest(tmp_path: Path) -> None:

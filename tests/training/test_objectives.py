@@ -1,6 +1,7 @@
 """Objectives against closed forms: V1 and V2 of the design; the signatures of the usual mistakes are absent."""
 
 import math
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -220,3 +221,11 @@ def test_unknown_objectives_and_settings_are_named() -> None:
     with pytest.raises(UserError, match="clip_hihg"):
         make_objective({"name": "cispo", "clip_hihg": 4})
     assert make_objective({"name": "journeyman.training.objectives.cispo:Cispo", "clip_high": 4.0}).name == "cispo"
+
+
+@pytest.mark.parametrize(
+    "name", ["json:loads", "json:__name__", "builtins:dict", ":Cispo", ".cispo:Cispo", "no such:One", "json:Nothing"]
+)
+def test_what_makes_no_objective_is_named(name: str) -> None:
+    with pytest.raises(UserError, match=re.escape(repr(name))):
+        make_objective({"name": name})

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from journeyman.cli.display import NewPlace, Real, next_step, table
+from journeyman.cli.display import Name, NewPlace, Real, next_step, table
 
 if TYPE_CHECKING:
     from journeyman.records.batch import DatasetManifest
@@ -32,7 +32,7 @@ def data() -> None:
 
 @data.command()
 @click.argument("run", type=PATH)
-@click.option("--policy", default="expert", show_default=True, help="Whose episodes.")
+@click.option("--policy", type=Name(), default="expert", show_default=True, help="Whose episodes.")
 @click.option("--out", type=NewPlace(), required=True, help="Dataset directory, create-only.")
 @click.option("--max-length", type=click.IntRange(2), default=2048, show_default=True, help="Longer rows are dropped.")
 @click.option("--min-reward", type=Real(), help="Leave out episodes below this reward.")
@@ -63,7 +63,7 @@ def sft(
 
 @data.command()
 @click.argument("run", type=PATH)
-@click.option("--policy", default="rl-train", show_default=True, help="Whose episodes.")
+@click.option("--policy", type=Name(), default="rl-train", show_default=True, help="Whose episodes.")
 @click.option("--out", type=NewPlace(), required=True, help="Dataset directory, create-only.")
 @click.option("--reward", default="signed.v1", show_default=True, help="Which named reward the batch is about.")
 @click.option("--groups", type=click.IntRange(1), help="At most this many groups, in name order.")

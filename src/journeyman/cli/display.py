@@ -3,6 +3,7 @@
 import asyncio
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
@@ -120,6 +121,17 @@ class NewPlace(click.Path):
         if not os.access(there, os.W_OK | os.X_OK) or there.absolute().is_relative_to("/proc"):
             self.fail(f"{there} cannot be written to: give another path", param, ctx)
         return path
+
+
+class Name(click.types.StringParamType):
+    """One plain name: of a policy in a run, or of a grader; no path and no pattern."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name. Fails where it is none."""
+        value = super().convert(value, param, ctx)
+        if value.strip() in ("", ".", "..") or re.search(r"[/*?\[\x00-\x1f\x7f]", value):
+            self.fail(f"{value!r} is no name: give one without / * ? [ and control characters", param, ctx)
+        return value
 
 
 class Real(click.FloatRange):

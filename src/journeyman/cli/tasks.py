@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from journeyman.cli.display import Display, NewPlace, console, finish, next_step, table
+from journeyman.cli.display import Display, Name, NewPlace, console, finish, next_step, table
 from journeyman.errors import UserError
 
 SIZE = click.Choice(["compact", "standard"])
@@ -58,7 +58,7 @@ def types(live: bool) -> None:
 )
 @click.option(
     "--author",
-    type=click.Path(path_type=Path),
+    type=click.Path(dir_okay=False, path_type=Path),
     help="With --from: models write; a file of endpoints by role, see docs.",
 )
 @click.option("--licence", default="", help="With --from: the terms of documents that no LICENSE file is beside.")
@@ -202,10 +202,8 @@ def check(packages: Path, coverage: bool, canaries: bool, sandbox: str) -> None:
 
 @tasks.command()
 @click.argument("packages", type=click.Path(path_type=Path))
-@click.option("--release", type=click.Path(path_type=Path), help="Write the admitted ones as this release.")
-@click.option(
-    "--work", type=click.Path(path_type=Path), help="Where the executed plans are sealed. Default: temporary."
-)
+@click.option("--release", type=NewPlace(), help="Write the admitted ones as this release.")
+@click.option("--work", type=NewPlace(), help="Where the executed plans are sealed. Default: temporary.")
 @click.option(
     "--against",
     multiple=True,
@@ -220,9 +218,15 @@ def check(packages: Path, coverage: bool, canaries: bool, sandbox: str) -> None:
 )
 @click.option("--strong", metavar="RUN[:POLICY]", help="With --tried: rollouts of a stronger policy.")
 @click.option("--weak", metavar="RUN[:POLICY]", help="With --tried: rollouts of a weaker one.")
-@click.option("--rules", type=click.Path(path_type=Path), help="With --tried: TOML of margin, floor, token_share, ...")
 @click.option(
-    "--bypassed", type=click.Path(path_type=Path), help="With --tried: ids of episodes that went round a task."
+    "--rules",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --tried: TOML of margin, floor, token_share, ...",
+)
+@click.option(
+    "--bypassed",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With --tried: ids of episodes that went round a task.",
 )
 def admit(
     packages: Path,
@@ -279,7 +283,13 @@ def _by_rollouts(
 
     if release is None:
         raise UserError("--tried needs --release: the directory of what is kept")
-    ids = frozenset(bypassed.read_text().split()) if bypassed else frozenset()
+    for source in filter(None, (base, strong, weak)):
+        if policy := source.partition(":")[2]:
+            Name().convert(policy, None, None)
+    try:
+        ids = frozenset(bypassed.read_text().split()) if bypassed else frozenset()
+    except UnicodeDecodeError:
+        raise UserError(f"--bypassed {bypassed} is no text: give a file of episode ids") from None
     chosen = curriculum(packages, base, strong, weak, release, load_config(rules, Rules) if rules else Rules(), ids)
     rows = [
         [task, "kept" if r.passed else r.reason, str(r.figures.get("mean", ""))] for task, r in chosen.results.items()

@@ -6,6 +6,7 @@ then reports an error, not a score), and a reward file found beforehand is remov
 
 import json
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -30,6 +31,8 @@ async def grade_harbor(tests: Path, workspace: Path, artifacts: Path, out: Path)
     `tests` holds rubric.json and initial.json; `artifacts` the services' final record where the task has services.
     Raises UserError (files missing or unreadable), GraderFailure (a judged criterion, or services without a record).
     """
+    if not next(p for p in (out, *out.parents) if p.exists()).is_dir():
+        raise UserError(f"{out} is no directory: --out names where the reward is written")
     for stale in (REWARD_JSON, REWARD_TXT):
         (out / stale).unlink(missing_ok=True)
     rubric = _read_rubric(tests / "rubric.json")
@@ -44,9 +47,7 @@ async def grade_harbor(tests: Path, workspace: Path, artifacts: Path, out: Path)
 
 def _read_rubric(path: Path) -> Rubric:
     try:
-        rubric = Rubric.parse(path.read_bytes())
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing: --tests names the directory with rubric.json") from None
+        rubric = Rubric.parse(_read(path, "--tests names the directory with rubric.json and initial.json"))
     except ValidationError as error:
         raise UserError(f"{path}: {first_fault(error)}") from None
     judged = [c.id for c in rubric.criteria if not isinstance(c.decide, Check)]
@@ -55,13 +56,39 @@ def _read_rubric(path: Path) -> Rubric:
     return rubric
 
 
+def _read(path: Path, remedy: str) -> bytes:
+    """The bytes of a file. Raises UserError with the remedy where there is none."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise UserError(f"{path} is missing: {remedy}") from None
+
+
+def _object(path: Path, remedy: str) -> dict[str, Any]:
+    """A JSON object of a file. Raises UserError with the remedy where it is none."""
+    try:
+        found = json.loads(_read(path, remedy))
+    except ValueError as error:
+        raise UserError(f"{path} is not JSON ({error}): {remedy}") from None
+    if not isinstance(found, dict):
+        raise UserError(f"{path} holds no JSON object: {remedy}")
+    return found
+
+
+def _ledger(path: Path) -> tuple[LedgerEntry, ...]:
+    try:
+        return tuple(LedgerEntry.parse(line) for line in read_lines(path))
+    except ValidationError as error:
+        raise UserError(f"{path}: {first_fault(error)}") from None
+
+
 def _evidence(initial: Path, workspace: Path, artifacts: Path, rubric: Rubric) -> SealedEvidence:
     if not workspace.is_dir():
         raise UserError(f"{workspace} is missing: --workspace names what the agent left")
     files = [path for path in sorted(workspace.rglob("*")) if path.is_file() and not path.is_symlink()]
     written: dict[str, bytes | Path] = {path.relative_to(workspace).as_posix(): path for path in files}
     digests = {path: sha256_hex(Path(found).read_bytes()) for path, found in written.items() if isinstance(found, Path)}
-    before: dict[str, str] = json.loads(initial.read_bytes())
+    before: dict[str, str] = _object(initial, "--tests names the directory with rubric.json and initial.json")
     record = artifacts / STATE
     if (wanted := checked_services(rubric)) and not record.exists():
         raise GraderFailure(
@@ -72,7 +99,7 @@ def _evidence(initial: Path, workspace: Path, artifacts: Path, rubric: Rubric) -
         seal_digest=sha256_hex(canonical_json(digests)),
         written=written,
         deleted=frozenset(set(before) - set(written)),
-        state=json.loads(record.read_bytes()) if record.exists() else {},
-        ledger=tuple(LedgerEntry.parse(line) for line in read_lines(artifacts / LEDGER)),
+        state=_object(record, "--artifacts names what the services left") if record.exists() else {},
+        ledger=_ledger(artifacts / LEDGER),
         initial=before,
     )

@@ -22,7 +22,7 @@ from journeyman.pipeline.recipe import Recipe, parse_recipe
 from journeyman.pipeline.run import carry_out
 from journeyman.pipeline.state import Run
 from journeyman.records.base import Record
-from journeyman.store.config_file import parse_config
+from journeyman.store.config_file import parse_config, parsed
 from journeyman.store.layout import Job
 from journeyman.tasks.package import load_task
 
@@ -55,7 +55,7 @@ class Cell(NamedTuple):
 def load_ablation(path: Path) -> Ablation:
     """Read an ablation's TOML. Raises UserError."""
     try:
-        data = tomllib.loads(path.read_text())
+        data = parsed(tomllib.loads, path.read_text(), path)
     except OSError as error:
         raise UserError(
             f"{path} cannot be read ({error.strerror}): give recipes/ablation.toml or one like it"

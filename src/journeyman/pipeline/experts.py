@@ -22,7 +22,7 @@ from journeyman.pipeline.state import Run
 from journeyman.pipeline.training_runs import process
 from journeyman.records.base import Record
 from journeyman.store.atomic import write_atomic
-from journeyman.store.config_file import parse_config
+from journeyman.store.config_file import parse_config, parsed
 from journeyman.store.layout import Job
 from journeyman.store.lock import hold
 from journeyman.tasks.package import load_task
@@ -111,7 +111,7 @@ def parse_experts(data: dict[str, Any], path: Path) -> Experts:
 def load_experts(path: Path, overrides: tuple[str, ...] = ()) -> Experts | None:
     """The recipe of several policies at `path`; None where it is an ordinary one. `overrides` as `load_recipe`'s."""
     try:
-        data = tomllib.loads(path.read_text())
+        data = parsed(tomllib.loads, path.read_text(), path)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return None  # whoever reads it as a recipe says what is wrong
     return parse_experts(with_overrides(data, overrides), path) if "policies" in data else None

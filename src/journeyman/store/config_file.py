@@ -3,7 +3,7 @@
 import json
 import math
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,20 +20,32 @@ def load_config(path: Path, kind: type[C]) -> C:
     """Read and check a config file. Raises UserError: one line with the value and the remedy."""
     try:
         data = path.read_bytes()
-        values = json.loads(data) if path.suffix == ".json" else tomllib.loads(data.decode())
+        values = parsed(json.loads if path.suffix == ".json" else tomllib.loads, data.decode(), path)
     except FileNotFoundError:
         raise UserError(f"{path} does not exist: give the path of a config file") from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}): give the path of a config file") from None
     except ValueError as error:
         raise UserError(f"{path} is not readable as {path.suffix or 'TOML'}: {error}") from None
     return parse_config(values, kind)
 
 
+def parsed(loads: Callable[[str], Any], text: str, path: Path) -> Any:
+    """What `loads` makes of `text`, read from `path`. Raises as it does, and UserError where it is nested too deep."""
+    try:
+        return loads(text)
+    except RecursionError:
+        raise UserError(f"{path} nests tables or lists too deep to be read: remove those") from None
+
+
 def parse_config(values: dict[str, Any], kind: type[C]) -> C:
     """Check config values. Raises UserError naming the key, the value and the nearest key or what was expected."""
-    if odd := next(_not_finite(values), ""):
-        raise UserError(f"{odd} is not a finite number: write one")
     try:
+        if odd := next(_not_finite(values), ""):
+            raise UserError(f"{odd} is not a finite number: write one")
         return kind.model_validate(values)
+    except RecursionError:
+        raise UserError("tables or lists are nested too deep to be read: remove those") from None
     except ValidationError as error:
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")  # a typo explains what is missing
         where = ".".join(str(part) for part in first["loc"])

@@ -90,10 +90,12 @@ def make_objective(config: dict[str, Any]) -> Objective:
         raise UserError(f"objective {name!r} is unknown: choose one of {', '.join(sorted(REGISTRY))} or module:Class")
     try:
         made: Objective = getattr(import_module(module), attribute)(**settings)
-    except (ImportError, AttributeError) as error:
-        raise UserError(f"objective {name!r} cannot be imported ({error}): give module:Class") from None
     except ValidationError as error:
         raise UserError(f"objective {name!r}: {first_fault(error)}") from None
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise UserError(f"objective {name!r} cannot be made ({error}): give module:Class and its settings") from None
+    if missing := [part for part in ("name", "whole_members", "corrects", "loss") if not hasattr(made, part)]:
+        raise UserError(f"objective {name!r} is no objective (it has no {missing[0]}): give module:Class of one")
     return made
 
 
