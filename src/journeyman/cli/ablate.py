@@ -26,4 +26,4 @@ def ablate(recipe: Path, out: Path | None, quiet: bool) -> None:
         lines = finish(execute_ablation(loaded, directory, display))
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
-    next_step(f"open {directory / 'report' / 'index.html'}")
+    next_step("open {}", directory / "report" / "index.html")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from journeyman.cli.display import Name, NewPlace, Real, next_step, table
+from journeyman.cli.display import Name, NewPlace, Real, console, next_step, table
 
 if TYPE_CHECKING:
     from journeyman.records.batch import DatasetManifest
@@ -49,7 +49,7 @@ def sft(
     """
     from journeyman.datasets.sanitise import SanitiseConfig
     from journeyman.datasets.sft import SftConfig, build_sft
-    from journeyman.pipeline.selecting import attempts_of
+    from journeyman.pipeline.selecting import attempts_of, started_from
 
     config = SftConfig(
         max_length=max_length,
@@ -58,7 +58,7 @@ def sft(
         subagents=subagents,
     )
     _shown(build_sft(attempts_of(run, policy), out, config), out)
-    next_step(f"journeyman train sft {out} --out build/policy")
+    next_step("journeyman train sft {} --policy {} --out build/policy", out, started_from(run, sft=False))
 
 
 @data.command()
@@ -76,8 +76,24 @@ def rl(run: Path, policy: str, out: Path, reward: str, groups: int | None, subag
       journeyman data rl runs/quickstart --groups 12 --out build/batch
     """
     from journeyman.datasets.rl import RlConfig, build_rl
-    from journeyman.pipeline.selecting import groups_of
+    from journeyman.pipeline.selecting import groups_of, newest_versions, started_from
+    from journeyman.store.dataset import Dataset
 
     chosen = groups_of(run, policy, reward, groups)
     _shown(build_rl(chosen, out, RlConfig(reward_name=reward, subagents=subagents)), out)
-    next_step(f"journeyman train rl {out} --policy runs/quickstart/weights/sft --out build/rl")
+    newest = list(newest_versions(Dataset.open(out, verify=False)).values())
+    first = next((number for number, version in enumerate(newest) if version > 0), None)
+    if first is None:
+        next_step("journeyman train rl {} --policy {} --out build/rl", out, started_from(run))
+        return
+    console.print(
+        f"version {max(newest)} of the policy sampled some of these rows: a learner that begins with them is at "
+        f"version 0 and takes the first {first} groups",
+        markup=False,
+        soft_wrap=True,
+    )
+    if first:
+        again = out.with_name(f"{out.name}-{first}")
+        next_step("journeyman data rl {} --policy {} --groups {} --out {}", run, policy, str(first), again)
+    else:
+        next_step("journeyman verify {}", out)

@@ -4,6 +4,7 @@ import asyncio
 import math
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
@@ -170,7 +171,8 @@ def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     console.print(made)
 
 
-def next_step(command: str) -> None:
-    """The closing line of every verb: what to type next."""
+def next_step(command: str, *paths: str | Path) -> None:
+    """The closing line of every verb: what to type next. `paths` stand for the `{}` in it, as a shell needs them."""
     sys.stdout.flush()
-    console.print(f"next: {command}", style="bold", markup=False, soft_wrap=True)
+    typed = command.format(*(shlex.quote(str(path)) for path in paths)) if paths else command
+    console.print(f"next: {typed}", style="bold", markup=False, soft_wrap=True)

@@ -77,4 +77,4 @@ def evaluate(
         for policy in policies:
             run.policy(policy)
         finish(execute(run))
-    next_step(f"open {out / 'report' / 'index.html'}")
+    next_step("open {}", out / "report" / "index.html")

@@ -1,5 +1,6 @@
 """journeyman explain: why a token got its gradient, or what of a captured episode trains and why."""
 
+import re
 from pathlib import Path
 
 import click
@@ -25,4 +26,5 @@ def explain(what: str, runs: Path) -> None:
     lines, following = explained(what, runs)
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
-    next_step(following)
+    told = re.fullmatch(r"(journeyman (?:verify|tasks show)) (.+)", following)
+    next_step(f"{told[1]} {{}}", told[2]) if told else next_step(following)

@@ -55,4 +55,4 @@ def gateway(
 
     wanted = Wanted(policy, out, episode, host, port, engine_recipe(engine, urls, model, api_key_env))
     directory = finish(serve(wanted, ready), uvloop.new_event_loop)
-    next_step(f"journeyman verify {directory}")
+    next_step("journeyman verify {}", directory)

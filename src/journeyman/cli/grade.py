@@ -54,4 +54,4 @@ def grade(
         raise UserError(f"{run or 'RUN'} is no run (it has no episodes/): give a directory such as runs/quickstart")
     counts = finish(grade_run(run, grader, policy, judge, judge_url))
     table(f"{grader} grades of {run}", ["outcome", "episodes"], [[k, str(v)] for k, v in sorted(counts.items())])
-    next_step(f"journeyman report {run}")
+    next_step(f"journeyman {'report' if (run / 'config.toml').exists() else 'verify'} {{}}", run)

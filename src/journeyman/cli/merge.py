@@ -69,4 +69,4 @@ def merge(
         display.stage("merge", f"{method} of {len(parents)} checkpoints")
         done = finish(process("journeyman.merging", config, out, display))
         display.say(", ".join(f"{k} {v}" for k, v in done.items() if k != "event" and not isinstance(v, dict | list)))
-    next_step(f"journeyman evaluate RELEASE --policy merged={out} --policy parent={parents[0]}")
+    next_step("journeyman evaluate RELEASE --policy merged={} --policy parent={}", out, parents[0])

@@ -27,4 +27,4 @@ def report(run: Path) -> None:
         raise UserError(f"{run} is no run (it has no config.toml): give a directory such as runs/quickstart")
     with Display() as display:
         finish(write(Run(load_recipe(job.config), job, display)))
-    next_step(f"open {job.report / 'index.html'}")
+    next_step("open {}", job.report / "index.html")

@@ -81,4 +81,4 @@ def rollout(
     rewards = [one.reward for one in finished if one.reward is not None]
     mean = f"mean reward {sum(rewards) / len(rewards):.3f}" if rewards else "no attempt is valid"
     print(f"{len(rewards)} of {len(finished)} attempts graded, {mean}")
-    next_step(f"journeyman verify {out}")
+    next_step("journeyman verify {}", out)

@@ -41,9 +41,9 @@ def run(recipe: Path, out: Path | None, resume: bool, overrides: tuple[str, ...]
         opened = open_run(loaded, directory, display, resume)
         figures = finish(execute(opened))
     if "report" in figures:
-        next_step(f"open {directory / 'report' / 'index.html'}, then: journeyman explain {directory}")
+        next_step("open {}, then: journeyman explain {}", directory / "report" / "index.html", directory)
     else:
-        next_step(f"journeyman verify {directory}")
+        next_step("journeyman verify {}", directory)
 
 
 def _several(experts: "Experts", directory: Path, resume: bool, quiet: bool) -> None:
@@ -54,4 +54,4 @@ def _several(experts: "Experts", directory: Path, resume: bool, quiet: bool) -> 
         lines = finish(execute_experts(experts, directory, display, resume))
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
-    next_step(f"open {directory / 'evaluation' / 'report' / 'index.html'}")
+    next_step("open {}", directory / "evaluation" / "report" / "index.html")

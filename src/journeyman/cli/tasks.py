@@ -107,7 +107,7 @@ def make(
         for number, want in enumerate(wants):
             make_one(want, out)
             display.step(number + 1, len(wants), want.slug)
-    next_step(f"journeyman tasks admit {out} --release build/release")
+    next_step("journeyman tasks admit {} --release build/release", out)
 
 
 def _coverage(directories: list[Path]) -> None:
@@ -124,7 +124,7 @@ def _coverage(directories: list[Path]) -> None:
     console.print(f"variation (0-4: files, state, wording, grading): {index}", markup=False, soft_wrap=True)
     targets = covered.next_targets(profiles)
     table("emptiest cells: make these next", ["type", "cell", "tasks"], [[n, c, str(t)] for n, c, t in targets])
-    next_step(f"journeyman tasks make --type {targets[0][0]} --train 8 --out build/more")
+    next_step("journeyman tasks make --type {} --train 8 --out build/more", targets[0][0])
 
 
 def _canaries(directories: list[Path], sandbox: str) -> None:
@@ -153,7 +153,7 @@ def _author(author: Path, folder: Path, licence: str, out: Path) -> None:
     console.print(f"{written} of {len(made)} tasks were written; every call is in {out / 'traces'}", markup=False)
     if not written:
         raise SystemExit(1)
-    next_step(f"journeyman tasks admit {out} --release build/release")
+    next_step("journeyman tasks admit {} --release build/release", out)
 
 
 def _make_from(folder: Path, licence: str, count: int, seed: int, out: Path) -> None:
@@ -165,7 +165,7 @@ def _make_from(folder: Path, licence: str, count: int, seed: int, out: Path) -> 
     rows += [[d.path, "dropped", "", "", d.reason] for d in made.catalogue.dropped]
     table("documents", ["path", "kind", "tables", "as of", "licence, or why not"], rows)
     console.print(f"{len(made.directories)} tasks in {out}", markup=False)
-    next_step(f"journeyman tasks admit {out} --release build/release")
+    next_step("journeyman tasks admit {} --release build/release", out)
 
 
 @tasks.command()
@@ -174,7 +174,7 @@ def _make_from(folder: Path, licence: str, count: int, seed: int, out: Path) -> 
 @click.option("--canaries", is_flag=True, help="Mark all that is private, let a policy pry, and search for the marks.")
 @click.option("--sandbox", default="bubblewrap", show_default=True, help="With --canaries.")
 def check(packages: Path, coverage: bool, canaries: bool, sandbox: str) -> None:
-    """Run the gates that need no execution over a package, or a directory of packages. Exit 1 names what fails.
+    """Run the gates that need no execution over a package, a release or a directory of packages. Exit 1 names faults.
 
     \b
     Example:
@@ -182,7 +182,8 @@ def check(packages: Path, coverage: bool, canaries: bool, sandbox: str) -> None:
       journeyman tasks check build/release --canaries
     """
     from journeyman.admission.gates import STATIC_GATES
-    from journeyman.pipeline.admitting import check_static, held_out_dirs, package_dirs
+    from journeyman.admission.release import MARKER
+    from journeyman.pipeline.admitting import check_static, held_out_dirs
 
     if coverage:
         _coverage(held_out_dirs([packages]))
@@ -190,14 +191,17 @@ def check(packages: Path, coverage: bool, canaries: bool, sandbox: str) -> None:
     if canaries:
         _canaries(held_out_dirs([packages]), sandbox)
         return
-    decided = finish(check_static(package_dirs(packages)))
+    decided = finish(check_static(held_out_dirs([packages])))
     failed = [a for a in decided if not a.admitted]
     for admission in failed:
         console.print(f"FAULT {admission.task}: {admission.gates[-1].gate}: {admission.gates[-1].reason}", markup=False)
     console.print(f"{len(decided) - len(failed)} of {len(decided)} packages pass {', '.join(STATIC_GATES)}")
     if failed:
         raise SystemExit(1)
-    next_step(f"journeyman tasks admit {packages} --release build/release")
+    if (packages / MARKER).exists():
+        next_step("journeyman rollout {} --policy base", packages)
+    else:
+        next_step("journeyman tasks admit {} --release build/release", packages)
 
 
 @tasks.command()
@@ -264,7 +268,7 @@ def admit(
         console.print(line, markup=False, soft_wrap=True)
     if refused:
         raise SystemExit(1)
-    next_step(f"journeyman rollout {release or packages} --policy base")
+    next_step("journeyman rollout {} --policy base", release or packages)
 
 
 def _by_rollouts(
@@ -298,7 +302,7 @@ def _by_rollouts(
     if chosen.concentration.bypasses:
         most = ", ".join(f"{task} {n}" for task, n in chosen.concentration.by_task.items())
         console.print(f"{chosen.concentration.bypasses} of {chosen.concentration.attempts} attempts went round: {most}")
-    next_step(f"journeyman rollout {release} --policy base --split train")
+    next_step("journeyman rollout {} --policy base --split train", release)
 
 
 @tasks.command()
@@ -326,7 +330,7 @@ def show(package: Path, private: bool, opened: bool, page: Path | None, limit: i
 
     for line in task_lines(package, private):
         console.print(line, markup=False, soft_wrap=True)
-    next_step(f"journeyman tasks check {package}")
+    next_step("journeyman tasks check {}", package)
 
 
 def _page(package: Path, page: Path, opened: bool, limit: int) -> None:
@@ -339,4 +343,4 @@ def _page(package: Path, page: Path, opened: bool, limit: int) -> None:
     console.print(f"{made}, {made.stat().st_size:,} bytes", markup=False)
     if opened and not webbrowser.open(made.resolve().as_uri()):
         console.print("no browser opens here: open the file yourself", markup=False)
-    next_step(f"journeyman tasks check {package}")
+    next_step("journeyman tasks check {}", package)

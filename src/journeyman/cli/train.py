@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from journeyman.cli.display import Display, NewPlace, Real, finish, next_step
+from journeyman.errors import UserError
 
 PATH = click.Path(path_type=Path)
 
@@ -51,7 +52,22 @@ def sft(dataset: Path, policy: str, out: Path, epochs: float, lr: float, batch_r
     with Display() as display:
         display.stage("sft", f"{epochs:g} epochs on {dataset}")
         finish(process("journeyman.training.sft", config, out, display))
-    next_step(f"journeyman evaluate RELEASE --policy sft={out} --policy base")
+    next_step("journeyman evaluate RELEASE --policy sft={} --policy base", out)
+
+
+def _check_versions(batches: list[Path]) -> None:
+    """Raise UserError for a batch that a later version sampled than the learner can be at when it comes to it."""
+    from journeyman.pipeline.selecting import newest_versions
+    from journeyman.store.dataset import Dataset
+
+    for version, batch in enumerate(batches):
+        newest = max(newest_versions(Dataset.open(batch, verify=False)).values(), default=0)
+        if newest > version:
+            raise UserError(
+                f"{batch} was sampled by version {newest} of the policy, and the learner is at version {version} at "
+                "most when it comes to it: give the batches before it too, or type journeyman data rl RUN --groups N "
+                "for the first N groups"
+            )
 
 
 @train.command()
@@ -73,6 +89,7 @@ def rl(batches: tuple[Path, ...], policy: str, out: Path, objective: str, lr: fl
     from journeyman.training.config import LearnerConfig, OptimiserConfig
 
     found = datasets_of(batches, "rl")
+    _check_versions(found)
     config = LearnerConfig(
         initial=weights_of(policy),
         weights=out / "weights",
@@ -86,4 +103,4 @@ def rl(batches: tuple[Path, ...], policy: str, out: Path, objective: str, lr: fl
     with Display() as display:
         display.stage("rl", f"{len(found)} steps of {objective}")
         answer = finish(learn(config, found, out, display))
-    next_step(f"journeyman evaluate RELEASE --policy rl={answer['weights']} --policy base")
+    next_step("journeyman evaluate RELEASE --policy rl={} --policy base", answer["weights"])

