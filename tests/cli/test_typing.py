@@ -137,6 +137,17 @@ MISTAKES = {
         ["tasks", "admit", "nowhere", "--tried", "run", "--release", "made", "--rules", "."],
         "'.' is a directory",
     ),
+    "author of nothing": (["tasks", "make", "--author", __file__, "--out", "made"], "without --from"),
+    "licence of nothing": (["tasks", "make", "--licence", "ours", "--out", "made"], "--licence ours does nothing"),
+    "type of documents": (["tasks", "make", "--from", ".", "--type", "x", "--out", "made"], "leave out --type"),
+    "rules of nothing": (["tasks", "admit", "nowhere", "--rules", __file__], "does nothing without --tried"),
+    "stronger than nothing": (["tasks", "admit", "nowhere", "--strong", "run"], "does nothing without --tried"),
+    "grader without a name": (["grade", "nowhere", "--grader", ""], "'' is no name"),
+    "grader that is a path": (["grade", "nowhere", "--grader", "../../x"], "'../../x' is no name"),
+    "run that no id can name": (["rollout", "nowhere", "--out", "a#b"], "'a#b': episodes go by its last part"),
+    "recipe that no id can name": (["run", f"{ROOT}/recipes/quickstart.toml", "--set", "name=a#b"], "'runs/a#b'"),
+    "gateway that no id can name": (["gateway", "--out", "a\tb", "--port", "0"], "'a\\tb'"),
+    "evaluation that no id can name": (["evaluate", "nowhere", "--policy", "base", "--out", "#"], "'#': episodes"),
     "author that is a directory": (["tasks", "make", "--author", ".", "--out", "made"], "'.' is a directory"),
     "bypasses that are not there": (
         ["tasks", "admit", "nowhere", "--tried", "run", "--release", "made", "--bypassed", "none"],
@@ -169,6 +180,15 @@ def test_a_mistake_is_one_line_and_exit_2(
     assert said in err
     assert "Traceback" not in out + err
     assert not (tmp_path / "made").exists()
+
+
+def test_a_grade_of_a_policy_that_is_not_there_names_those_that_are(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "episodes" / "base").mkdir(parents=True)
+    code, out, err = typed(capsys, "grade", str(tmp_path), "--policy", "zzz")
+    assert (code, out) == (2, "")
+    assert "no sealed episode of policy 'zzz' to grade: its policies are base" in err
 
 
 def test_a_key_that_is_unknown_names_the_nearest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -331,9 +351,7 @@ def test_a_path_that_is_closed_to_us_is_named_before_the_work(tmp_path: Path) ->
     assert "Permission denied" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "verb", ["verify", "report", "tasks check", "tasks show", "run recipes/quickstart.toml --out"]
-)
+@pytest.mark.parametrize("verb", ["verify", "report", "tasks check", "tasks show", "run recipes/quickstart.toml --out"])
 def test_a_name_too_long_for_the_system_is_said_so(capsys: pytest.CaptureFixture[str], verb: str) -> None:
     code, _, err = typed(capsys, *verb.split(), "x" * 300)
     assert (code, len(err.splitlines())) == (2, 1)

@@ -102,7 +102,7 @@ class Display:
 
 
 class NewPlace(click.Path):
-    """A path to write below: it has a name, and neither it nor anything on the way to it may be a file or closed to us."""
+    """A path to write below: it has a name, and neither it nor what it lies in may be a file or closed to us."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -121,6 +121,19 @@ class NewPlace(click.Path):
             self.fail(f"{there} is no directory: give another path", param, ctx)
         if not os.access(there, os.W_OK | os.X_OK) or there.absolute().is_relative_to("/proc"):
             self.fail(f"{there} cannot be written to: give another path", param, ctx)
+        return path
+
+
+class NewRun(NewPlace):
+    """A new place for episodes, which are told apart by its name: JOB/policy/task/group/attempt.try#run.segment."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path. Fails as a `NewPlace`, and where its last part could not stand in an episode's id."""
+        path = super().convert(value, param, ctx)
+        if re.search(r"[#\x00-\x1f\x7f]", path.name):
+            self.fail(
+                f"{str(path)!r}: episodes go by its last part, give one without # and control characters", param, ctx
+            )
         return path
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from journeyman.cli.display import Display, NewPlace, Real, finish, next_step
+from journeyman.cli.display import Display, NewRun, Real, finish, next_step
 from journeyman.cli.engine_options import engine_options, engine_recipe
 
 PATH = click.Path(path_type=Path)
@@ -18,7 +18,7 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--base", default="embedded", show_default=True, help="What base is; with --engine, the served model's directory."
 )
-@click.option("--out", type=NewPlace(), default=Path("runs/evaluation"), show_default=True)
+@click.option("--out", type=NewRun(), default=Path("runs/evaluation"), show_default=True)
 @click.option(
     "--attempts", type=click.IntRange(1), default=3, show_default=True, help="Attempts per task when sampled."
 )

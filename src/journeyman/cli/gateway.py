@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from journeyman.cli.display import NewPlace, console, finish, next_step
+from journeyman.cli.display import NewRun, console, finish, next_step
 from journeyman.cli.engine_options import engine_options, engine_recipe
 
 
 @click.command()
 @click.option("--policy", default="base", show_default=True, help="base, or a model directory.")
-@click.option("--out", type=NewPlace(), default=Path("runs/gateway"), show_default=True)
+@click.option("--out", type=NewRun(), default=Path("runs/gateway"), show_default=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Loopback only.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one.")
 @click.option("--episode", default="0", show_default=True, help="Name of the episode that is recorded.")

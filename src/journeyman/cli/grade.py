@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from journeyman.cli.display import finish, next_step, table
+from journeyman.cli.display import Name, finish, next_step, table
 from journeyman.errors import UserError
 
 PATH = click.Path(path_type=Path)
@@ -13,11 +13,15 @@ PATH = click.Path(path_type=Path)
 @click.command()
 @click.argument("run", type=PATH, required=False)
 @click.option(
-    "--grader", default="official", show_default=True, help="Grader name; others grade beside the official one."
+    "--grader",
+    type=Name(),
+    default="official",
+    show_default=True,
+    help="Grader name; others grade beside the official one.",
 )
 @click.option("--judge", metavar="MODEL", help="Model that decides judged criteria (any OpenAI-compatible endpoint).")
 @click.option("--judge-url", metavar="URL", help="The judge's base URL. Its key comes from JOURNEYMAN_JUDGE_KEY.")
-@click.option("--policy", help="Only episodes of this policy.")
+@click.option("--policy", type=Name(), help="Only episodes of this policy.")
 @click.option("--harbor", is_flag=True, help="Grade one workspace as a Harbor verifier, with the four options below.")
 @click.option("--tests", type=PATH, default=Path("/tests"), show_default=True)
 @click.option("--workspace", type=PATH, default=Path("/workspace"), show_default=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from journeyman.cli.display import Display, NewPlace, Real, finish, next_step, table
+from journeyman.cli.display import Display, NewRun, Real, finish, next_step, table
 from journeyman.cli.engine_options import engine_options, engine_recipe
 from journeyman.errors import UserError
 
@@ -12,7 +12,7 @@ from journeyman.errors import UserError
 @click.command()
 @click.argument("tasks", type=click.Path(path_type=Path))
 @click.option("--policy", default="base", show_default=True, help="base, reference, no-op, or a model directory.")
-@click.option("--out", type=NewPlace(), default=Path("runs/rollout"), show_default=True)
+@click.option("--out", type=NewRun(), default=Path("runs/rollout"), show_default=True)
 @click.option("--split", type=click.Choice(["train", "validation", "heldout"]), help="Only tasks of this split.")
 @click.option("--attempts", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--temperature", type=Real(0), default=1.0, show_default=True, help="0 is greedy.")

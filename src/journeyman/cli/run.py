@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from journeyman.cli.display import Display, NewPlace, console, finish, next_step
+from journeyman.cli.display import Display, NewRun, console, finish, next_step
 
 if TYPE_CHECKING:
     from journeyman.pipeline.experts import Experts
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("recipe", type=click.Path(path_type=Path))
-@click.option("--out", type=NewPlace(), help="Run directory. Default: runs/NAME of the recipe.")
+@click.option("--out", type=NewRun(), help="Run directory. Default: runs/NAME of the recipe.")
 @click.option("--resume", is_flag=True, help="Go on with a run that was stopped; finished stages are not repeated.")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one key, e.g. --set rl.steps=10."
@@ -33,10 +33,10 @@ def run(recipe: Path, out: Path | None, resume: bool, overrides: tuple[str, ...]
     from journeyman.pipeline.run import execute, open_run
 
     if (experts := load_experts(recipe, overrides)) is not None:
-        _several(experts, out or Path("runs") / experts.name, resume, quiet)
+        _several(experts, out or _place(experts.name), resume, quiet)
         return
     loaded = load_recipe(recipe, overrides)
-    directory = out or Path("runs") / loaded.name
+    directory = out or _place(loaded.name)
     with Display(verbose=not quiet) as display:
         opened = open_run(loaded, directory, display, resume)
         figures = finish(execute(opened))
@@ -44,6 +44,12 @@ def run(recipe: Path, out: Path | None, resume: bool, overrides: tuple[str, ...]
         next_step("open {}, then: journeyman explain {}", directory / "report" / "index.html", directory)
     else:
         next_step("journeyman verify {}", directory)
+
+
+def _place(name: str) -> Path:
+    """Where a recipe of that name runs unless told otherwise."""
+    place: Path = NewRun().convert(Path("runs") / name, None, None)
+    return place
 
 
 def _several(experts: "Experts", directory: Path, resume: bool, quiet: bool) -> None:

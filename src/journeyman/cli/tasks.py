@@ -84,6 +84,9 @@ def make(
       journeyman tasks make --type finance.board_forecast --size standard --train 2 --out build/tasks
       journeyman tasks make --from ~/documents --licence "ours" --count 4 --out build/mine
     """
+    _needs("--from", folder, **{"--author": author, "--licence": licence})
+    if folder is not None and (names or every):
+        raise UserError("--from makes tasks of your documents: leave out --type and --all, which choose types of ours")
     if folder is not None and author is not None:
         _author(author, folder, licence, out)
         return
@@ -108,6 +111,12 @@ def make(
             make_one(want, out)
             display.step(number + 1, len(wants), want.slug)
     next_step("journeyman tasks admit {} --release build/release", out)
+
+
+def _needs(option: str, given: object, **others: object) -> None:
+    """Raise UserError where an option is given that means something only with `option`, which is not."""
+    if given is None and (idle := [f"{name} {value}" for name, value in others.items() if value]):
+        raise UserError(f"{idle[0]} does nothing without {option}: give {option} as well, or leave it out")
 
 
 def _coverage(directories: list[Path]) -> None:
@@ -254,6 +263,7 @@ def admit(
     from journeyman.pipeline.admitting import admit_packages, held_out_dirs, package_dirs
     from journeyman.pipeline.admitting import rescreen as screen
 
+    _needs("--tried", tried, **{f"--{name}": value for name, value in given.items()})
     if tried is not None:
         _by_rollouts(packages, release, tried, **given)
         return

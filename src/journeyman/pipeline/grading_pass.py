@@ -33,9 +33,13 @@ def _judge(model: str | None, url: str | None) -> Judge | None:
 async def grade_run(
     root: Path, name: str = OFFICIAL, policy: str | None = None, judge: str | None = None, judge_url: str | None = None
 ) -> Counter[str]:
-    """Grade every sealed episode that `name` has not graded. Returns how many ended how."""
+    """Grade every sealed episode that `name` has not graded. Returns how many ended how. Raises UserError for none."""
     job = Job(root)
     grader = Grader(judge=_judge(judge, judge_url), name=name)
+    if not any(job.sealed(policy)):
+        known = ", ".join(sorted(p.name for p in job.episodes.glob("*"))) or "none"
+        asked = f" of policy {policy!r}" if policy else ""
+        raise UserError(f"{root} has no sealed episode{asked} to grade: its policies are {known}")
     counts: Counter[str] = Counter()
     async with AsyncExitStack() as stack:
         for directory in job.sealed(policy):
