@@ -9,6 +9,9 @@ Anything else that escapes is a bug of ours and crashes. What the policy caused 
 or a stop reason (`records.outcome.StopReason`).
 """
 
+import errno
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
@@ -89,3 +92,32 @@ def boundary(layer: Layer) -> Iterator[None]:
         raise
     except Exception as error:
         raise BY_LAYER[layer](type(error).__name__, str(error)) from error
+
+
+REMEDIES = {
+    errno.ENOSPC: "free some space there",
+    errno.EDQUOT: "free some space there",
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
+    errno.EMFILE: "raise the limit on open files (ulimit -n)",
+    errno.EACCES: "change its permissions, or give another path",
+    errno.EPERM: "change its permissions, or give another path",
+    errno.EROFS: "give a path that can be written",
+    errno.ENAMETOOLONG: "give a shorter name",
+    errno.EISDIR: "give a file",
+    errno.ENOTDIR: "give a path below a directory",
+    errno.ENOENT: "see whether something removed it",
+}
+"""What to do about a refusal of the system, by its number."""
+
+
+def refused(error: OSError) -> str:
+    """What the system refused: the path where it is known, why, and what to do; "" where a program raised it itself."""
+    if isinstance(error, shutil.Error) and isinstance(error.args[0], list):  # of many files copied; the first is told
+        _, target, why = error.args[0][0]
+        return f"{target}: {why}: free some space there, or give another path"
+    if error.errno is None:
+        return ""
+    if error.errno == errno.ENOSPC and error.filename is None:
+        return "no space is left on the disk, or other place, that this writes to: free some and type it again"
+    where = f"{os.fsdecode(error.filename)[:160]}: " if isinstance(error.filename, str | bytes | os.PathLike) else ""
+    return f"{where}{error.strerror}: {REMEDIES.get(error.errno, 'mend that and type it again')}"

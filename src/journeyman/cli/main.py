@@ -3,14 +3,13 @@
 import errno
 import importlib
 import os
-import shutil
 import sys
 from typing import Any
 
 import click
 
 import journeyman
-from journeyman.errors import JourneymanError, UserError
+from journeyman.errors import JourneymanError, UserError, refused
 
 QUIET = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false"}
 """What keeps the libraries of our training processes from drawing over our own progress."""
@@ -79,36 +78,9 @@ def app() -> None:
     """
 
 
-REMEDIES = {
-    errno.ENOSPC: "free some space there",
-    errno.EDQUOT: "free some space there",
-    errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
-    errno.EMFILE: "raise the limit on open files (ulimit -n)",
-    errno.EACCES: "change its permissions, or give another path",
-    errno.EPERM: "change its permissions, or give another path",
-    errno.EROFS: "give a path that can be written",
-    errno.ENAMETOOLONG: "give a shorter name",
-    errno.EISDIR: "give a file",
-    errno.ENOTDIR: "give a path below a directory",
-    errno.ENOENT: "see whether something removed it",
-}
-"""What to do about a refusal of the system, by its number."""
-
-
 def _fail(message: str, code: int = 2) -> int:
     print(f"journeyman: {message}", file=sys.stderr)
     return code
-
-
-def _refused(error: OSError) -> str:
-    """What the system refused: the path where it is known, why, and what to do."""
-    if isinstance(error, shutil.Error) and isinstance(error.args[0], list):  # of many files copied; the first is told
-        _, target, why = error.args[0][0]
-        return f"{target}: {why}: free some space there, or give another path"
-    if error.errno == errno.ENOSPC and error.filename is None:
-        return "no space is left on the disk, or other place, that this writes to: free some and type it again"
-    where = f"{os.fsdecode(error.filename)[:160]}: " if isinstance(error.filename, str | bytes | os.PathLike) else ""
-    return f"{where}{error.strerror}: {REMEDIES.get(error.errno or 0, 'mend that and type it again')}"
 
 
 def _open_streams() -> None:
@@ -151,10 +123,10 @@ def main(arguments: list[str] | None = None) -> Any:
     except JourneymanError as error:
         code = _fail(" ".join(str(error).split()), 1)
     except OSError as error:
-        if error.errno is None and not isinstance(error, shutil.Error):  # raised by a program, not by the system
+        if not (said := refused(error)):
             raise
         _drop_output()
-        code = 1 if error.errno == errno.EPIPE else _fail(" ".join(_refused(error).split()))
+        code = 1 if error.errno == errno.EPIPE else _fail(" ".join(said.split()))
     sys.exit(code if isinstance(code, int) else 0)
 
 

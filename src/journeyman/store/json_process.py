@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from journeyman.errors import JourneymanError, UserError
+from journeyman.errors import JourneymanError, UserError, refused
 
 Emit = Callable[[dict[str, Any]], None]
 
@@ -39,4 +39,10 @@ def run(description: str, body: Callable[[argparse.Namespace, Emit], None], **op
         emit({"event": "error", "message": str(error)})
         sys.stderr.write(f"{error}\n")
         return 2 if isinstance(error, UserError) else 1
+    except OSError as error:
+        if not (said := refused(error)):
+            raise
+        emit({"event": "error", "message": said})
+        sys.stderr.write(f"{said}\n")
+        return 2
     return 0
