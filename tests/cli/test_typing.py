@@ -196,7 +196,7 @@ def test_a_key_that_is_unknown_names_the_nearest(capsys: pytest.CaptureFixture[s
     path.write_text("[rl]\ngroup_sise = 8\n")
     code, _, err = typed(capsys, "run", str(path), "--out", str(tmp_path / "run"))
     assert code == 2
-    assert err == f"journeyman: {path}: unknown key 'rl.group_sise': did you mean 'group_size'?\n"
+    assert err == f"journeyman: {path}: unknown key 'rl.group_sise': did you mean 'rl.group_size'?\n"
     assert not (tmp_path / "run").exists()
 
 

@@ -93,7 +93,7 @@ def test_cells_differ_in_method_and_seed_only() -> None:
 
 def test_a_mistake_in_one_method_is_named_before_anything_runs() -> None:
     ablation = Ablation(name="a", recipe={}, methods={"cispo": {"stepz": 3}})
-    with pytest.raises(UserError, match=r"cispo-1.*did you mean 'steps'"):
+    with pytest.raises(UserError, match=r"cispo-1.*did you mean 'rl\.steps'"):
         cells(ablation, Path("out"))
 
 

@@ -190,7 +190,7 @@ def test_a_server_whose_tokenizer_is_not_the_policys_is_refused(release: Path, t
     ("text", "said"),
     [
         ("[engine]\nkind = 'sglang'", "give urls"),
-        ("[engine]\nkin = 'sglang'", "did you mean 'kind'?"),
+        ("[engine]\nkin = 'sglang'", "did you mean 'engine.kind'?"),
         ("[engine]\nurls = ['http://h']", "the embedded engine has no address"),
         ("[engine]\nkind = 'openai'\nurls = ['http://h']\nmodel = 'm'", "take 'rl' out of stages"),
         ("stages = ['evaluate']\n[engine]\nkind = 'openai'\nurls = ['http://h']", "can only be ['base']"),

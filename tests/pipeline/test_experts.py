@@ -82,7 +82,7 @@ def shipped(**policies: dict[str, Any]) -> dict[str, Any]:
         (shipped(a={"stages": ["sft"]}, b={"merge": ["a"]}), "a merge needs at least two"),
         (shipped(a={"stages": ["sft"], "merge": ["x", "y"]}), "merged or trained"),
         (shipped(a={"stages": ["demonstrations"]}), "nothing trains it"),
-        (shipped(a={"stages": ["rl"], "rl": {"stepz": 1}}), "did you mean 'steps'"),
+        (shipped(a={"stages": ["rl"], "rl": {"stepz": 1}}), "did you mean 'rl.steps'"),
         (shipped(a={"stages": ["sft"], "types": ["law.breach_notice"]}), "which recipe.tasks.types does not name"),
         (shipped(base={"stages": ["sft"]}), "base is taken"),
         (shipped(), "policies"),

@@ -28,13 +28,16 @@ def test_every_stage_has_a_function() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[rl]\nstep = 3", "unknown key 'rl.step': did you mean 'steps'?"),
+        ("[rl]\nstep = 3", "unknown key 'rl.step': did you mean 'rl.steps'?"),
+        ("policies = 1", "unknown key 'policies': did you mean 'evaluation.policies'?"),
+        ("[sft]\nseed = 1", "unknown key 'sft.seed': did you mean 'seed'?"),
+        ("[sft]\noptimizer = 1", "unknown key 'sft.optimizer': did you mean 'sft.optimiser'?"),
         ("[rl]\nsteps = 'many'", "rl.steps = 'many'"),
         ("[rl]\nsteps = -1", "rl.steps = -1"),
         ("[rl]\ngroup_size = 0", "rl.group_size = 0"),
         ("[rl]\ngroup_size = 1", "group_size = 1 leaves nothing to compare with"),
         ("[methods.cispo]", "journeyman ablate"),
-        ("[rl.credit.shaping]\nturn_capp = 3", "did you mean 'turn_cap'?"),
+        ("[rl.credit.shaping]\nturn_capp = 3", "did you mean 'rl.credit.shaping.turn_cap'?"),
         ("[tasks]\nsize = 'huge'", "tasks.size = 'huge'"),
         ("stages = ['tasks', 'sftt']", "no stage 'sftt'"),
         ("[options]\nconcurrency = 0", "options.concurrency = 0"),

@@ -1,12 +1,12 @@
-"""A config file for one process: TOML or JSON read into a frozen record; an unknown key names the nearest one."""
+"""A config file for one process: TOML or JSON read into a frozen record; an unknown key names the nearest one and where it goes."""
 
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,6 +14,7 @@ from journeyman.errors import UserError
 from journeyman.records.base import Record
 
 C = TypeVar("C", bound=Record)
+_NAMED = "NAME"  # stands in a path for the name that a table was given
 
 
 def load_config(path: Path, kind: type[C]) -> C:
@@ -50,8 +51,8 @@ def parse_config(values: dict[str, Any], kind: type[C]) -> C:
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")  # a typo explains what is missing
         where = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
-            near = get_close_matches(str(first["loc"][-1]), _keys(kind), n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "remove it"
+            near = _nearest(tuple(map(str, first["loc"])), kind)
+            hint = f"did you mean {near!r}?" if near else "remove it"
             raise UserError(f"unknown key {where!r}: {hint}") from None
         if first["type"] == "value_error":  # said by the record itself, in words of its own
             raise UserError(f"{where}: {first['ctx']['error']}" if where else str(first["ctx"]["error"])) from None
@@ -70,10 +71,30 @@ def _not_finite(value: Any, where: str = "") -> Iterator[str]:
             yield from _not_finite(inner, where)
 
 
-def _keys(kind: type[BaseModel]) -> Iterable[str]:
-    found = dict.fromkeys(kind.model_fields)
-    for field in kind.model_fields.values():
-        for part in (field.annotation, *getattr(field.annotation, "__args__", ())):
+def _nearest(wrong: tuple[str, ...], kind: type[BaseModel]) -> str:
+    """The dotted path of the known key whose word is most like the unknown one's; "" where none is like it.
+
+    Of several with that word: the one in the same section, else the one nearest to the top.
+    """
+    paths = [path for path in _paths(kind) if path != wrong]
+    near = get_close_matches(wrong[-1], dict.fromkeys(path[-1] for path in paths), n=1)
+    alike = [path for path in paths if path[-1] in near]
+    beside = [path for path in alike if _is_section(path[:-1], wrong[:-1])]
+    if beside:
+        return ".".join((*wrong[:-1], beside[0][-1]))
+    return ".".join(min(alike, key=len, default=()))
+
+
+def _is_section(pattern: tuple[str, ...], section: tuple[str, ...]) -> bool:
+    same = (known in (given, _NAMED) for known, given in zip(pattern, section, strict=False))
+    return len(pattern) == len(section) and all(same)
+
+
+def _paths(kind: type[BaseModel]) -> Iterator[tuple[str, ...]]:
+    """The path of every key of a record and of the records in it."""
+    for name, field in kind.model_fields.items():
+        yield (name,)
+        below = (name, _NAMED) if get_origin(field.annotation) is dict else (name,)
+        for part in (field.annotation, *get_args(field.annotation)):
             if isinstance(part, type) and issubclass(part, BaseModel):
-                found |= dict.fromkeys(_keys(part))
-    return list(found)
+                yield from ((*below, *path) for path in _paths(part))
