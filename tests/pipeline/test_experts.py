@@ -85,6 +85,11 @@ def shipped(**policies: dict[str, Any]) -> dict[str, Any]:
         (shipped(a={"stages": ["rl"], "rl": {"stepz": 1}}), "did you mean 'rl.steps'"),
         (shipped(a={"stages": ["sft"], "types": ["law.breach_notice"]}), "which recipe.tasks.types does not name"),
         (shipped(base={"stages": ["sft"]}), "base is taken"),
+        (
+            shipped(a={"stages": ["sft"]}, b={"stages": ["sft"]}, c={"merge": ["a", "b"], "method": "nope"}),
+            "or module:Class",
+        ),
+        ({"name": "", **shipped(a={"stages": ["sft"]})}, "name '' is no name"),
         (shipped(), "policies"),
     ],
 )

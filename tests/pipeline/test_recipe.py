@@ -2,6 +2,7 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,42 @@ def test_every_stage_has_a_function() -> None:
         ("name = ", "is not TOML"),
         ("[tracking]\nto = ['tensorbord']", "no tracker 'tensorbord': did you mean 'tensorboard'?"),
         ("seed = 1.5", "seed = 1.5"),
+        ("seed = -1", "seed = -1"),
+        ("[policy]\ndevice = 'gpu9'", "device = 'gpu9' is no device: write cpu, cuda or cuda:N"),
+        (
+            "[engine]\nkind = 'nope'\nurls = ['http://h']",
+            "engine.kind = 'nope' is none that can be used: choose embedded",
+        ),
+        ("[tasks]\ntypes = ['finance.board_forcast']", "did you mean 'finance.board_forecast'?"),
+        ("[rl.objective]\nname = 'nope'", "objective 'nope' is unknown: choose one of sft, cispo"),
+        (
+            "[rl]\nreward_name = 'nope'",
+            "rl.reward_name = 'nope' is none that can be used: choose signed.v1 or rubric.v1",
+        ),
+        ("[rl.credit]\nadvantage = 'nope'", "'nope' is unknown: choose one of centred, grpo"),
+        ("[merge]\nmethod = 'nope'", "choose soup, slerp or module:Class"),
+        ("[merge]\nmethod = 'ties'", "choose soup, slerp or module:Class"),
+        ("[merge]\nmethod = 'slerp'\nsteps_back = [0, 1, 2]", "merges exactly two policies, 3 are named"),
+        ("[merge]\nsteps_back = []", "merge.steps_back = []"),
+        ("[rl]\nsteps = 0", "stage 'merge' has no checkpoints to merge (rl.steps = 0)"),
+        ("stages = ['tasks', 'merge']", "stage 'merge' has no checkpoints to merge (no stage 'rl')"),
+        ("stages = ['tasks', 'evaluate']", "evaluation.policies has 'sft', which stage 'sft' makes"),
+        ("[options]\nsandbox = 'nope'", "no sandbox 'nope': choose bubblewrap, or local"),
+        ("[evaluation]\npolicies = []", "evaluation.policies = []"),
+        ("[evaluation]\ntemperatures = []", "evaluation.temperatures = []"),
+        ("[evaluation]\ntemperatures = [-1.0]", "evaluation.temperatures.0 = -1.0"),
+        (
+            "[evaluation]\npolicies = ['bogus']",
+            "'bogus' is none that can be used: choose base, sft, rl, merged, rl@VERSION or LABEL=DIR",
+        ),
+        ("[evaluation]\npolicies = ['base', '../x=somewhere']", "policy label '../x' is no name of one path segment"),
+        ("[evaluation]\npolicies = ['base', 'x*=somewhere']", "policy label 'x*' is no name of one path segment"),
+        ("[evaluation]\npolicies = ['base', 'base=somewhere']", "evaluation.policies has 'base' twice"),
+        ("[evaluation]\ntemperatures = [1.0, 1.0000001]", "evaluation.temperatures has '1' twice"),
+        ("[tasks]\ntypes = ['finance.loan_loss', 'finance.loan_loss']", "tasks.types has 'finance.loan_loss' twice"),
+        ("name = '../../escaped'", "name '../../escaped' is no name of one path segment"),
+        ("name = ''", "name '' is no name of one path segment"),
+        ("name = '..'", "name '..' is no name of one path segment"),
     ],
 )
 def test_a_mistake_in_a_recipe_is_one_line_that_names_it(tmp_path: Path, text: str, said: str) -> None:
@@ -95,6 +132,21 @@ def test_a_run_of_another_recipe_in_the_same_place_is_refused(tmp_path: Path) ->
         open_run(recipe, tmp_path / "run", Silent(), resume=False)
     with pytest.raises(UserError, match="holds a run of another recipe"):
         open_run(recipe.model_copy(update={"seed": 5}), tmp_path / "run", Silent(), resume=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"policy": {"base": "nope"}}, "policy.base = 'nope'"),
+        ({"stages": ["evaluate"], "evaluation": {"policies": ["x=nope"]}}, "policy 'x=nope'"),
+    ],
+)
+def test_a_policy_that_is_not_there_is_told_before_anything_is_written(
+    tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        open_run(Recipe(name="r", **changes), tmp_path / "run", Silent(), resume=False)
+    assert not (tmp_path / "run").exists()
 
 
 def test_one_process_works_in_a_run_at_a_time(tmp_path: Path) -> None:

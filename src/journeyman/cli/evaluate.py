@@ -53,7 +53,7 @@ def evaluate(
     With --engine, base is what the server holds (--base: the directory of its model); LABEL=DIR is loaded into it.
     """
     from journeyman.admission.release import open_release
-    from journeyman.pipeline.recipe import EvaluationRecipe, Options, PolicyRecipe, Recipe, TasksRecipe
+    from journeyman.pipeline.recipe import Recipe
     from journeyman.pipeline.run import execute, open_run
     from journeyman.store.config_file import parse_config
 
@@ -62,19 +62,20 @@ def evaluate(
         {
             "name": out.name,
             "stages": ("evaluate", "report"),
-            "policy": PolicyRecipe(base=base),
+            "policy": {"base": base},
             "engine": engine_recipe(engine, urls, model, api_key_env),
-            "tasks": TasksRecipe(from_release=str(release.resolve())),
-            "evaluation": EvaluationRecipe(
-                policies=policies, attempts=attempts, temperatures=temperatures or (1.0, 0.0), seed=seed
-            ),
-            "options": Options(sandbox=sandbox, concurrency=concurrency),
+            "tasks": {"from_release": str(release.resolve())},
+            "evaluation": {
+                "policies": policies,
+                "attempts": attempts,
+                "temperatures": temperatures or (1.0, 0.0),
+                "seed": seed,
+            },
+            "options": {"sandbox": sandbox, "concurrency": concurrency},
         },
         Recipe,
     )
     with Display() as display:
         run = open_run(recipe, out, display, resume)
-        for policy in policies:
-            run.policy(policy)
         finish(execute(run))
     next_step("open {}", out / "report" / "index.html")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from journeyman.admission.release import open_release
 from journeyman.errors import UserError
@@ -17,6 +17,7 @@ from journeyman.evaluation.build import build_report
 from journeyman.evaluation.report.write import write_report
 from journeyman.evaluation.rows import EpisodeRow, read_rows
 from journeyman.pipeline.ablation_table import at_equal_accuracy, table_lines
+from journeyman.pipeline.naming import check_segment
 from journeyman.pipeline.progress import Progress
 from journeyman.pipeline.recipe import Recipe, parse_recipe
 from journeyman.pipeline.run import carry_out
@@ -41,6 +42,12 @@ class Ablation(Record):
     """Keys of `[rl]` by method; the first one is the baseline of the comparisons."""
     accuracy_bin: float = Field(0.25, gt=0)
     """Width of the strata of reward in which numbers of model calls are compared."""
+
+    @field_validator("name")
+    @classmethod
+    def _names_a_directory(cls, name: str) -> str:
+        check_segment("name", name)
+        return name
 
 
 class Cell(NamedTuple):

@@ -15,8 +15,9 @@ from journeyman.admission.release import open_release
 from journeyman.errors import UserError
 from journeyman.evaluation.rows import EpisodeRow, read_rows
 from journeyman.pipeline.experts_table import told
+from journeyman.pipeline.naming import check_segment
 from journeyman.pipeline.progress import Progress
-from journeyman.pipeline.recipe import Recipe, parse_recipe, with_overrides
+from journeyman.pipeline.recipe import Recipe, check_merge, parse_recipe, with_overrides
 from journeyman.pipeline.run import carry_out
 from journeyman.pipeline.state import Run
 from journeyman.pipeline.training_runs import process
@@ -54,6 +55,9 @@ class PolicyPlan(Record):
             raise ValueError("a policy is merged or trained: take merge out, or stages and start")
         if len(self.merge) == 1:
             raise ValueError(f"merge names {self.merge[0]!r} only: a merge needs at least two policies")
+        if self.merge:
+            method = self.method if isinstance(self.method, str) else str(self.method.get("name", "soup"))
+            check_merge("method", method, len(self.merge))
         if not self.merge and not {"sft", "rl"} & set(self.stages):
             raise ValueError("nothing trains it: give stages, e.g. ['demonstrations', 'sft'], or merge")
         return self
@@ -74,6 +78,7 @@ class Experts(Record):
 
     @model_validator(mode="after")
     def _earlier(self) -> "Experts":
+        check_segment("name", self.name)
         known: list[str] = []
         for name, plan in self.policies.items():
             if name == "base" or not name.replace("-", "").isalnum():

@@ -6,15 +6,19 @@ Unknown keys are errors that name the nearest key. The resolved recipe is writte
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from re import fullmatch
+from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from journeyman.engines.registry import ENGINES
 from journeyman.errors import UserError
+from journeyman.merging.base import REGISTRY as MERGE_METHODS
+from journeyman.pipeline.naming import CUSTOM, check_known, check_label, check_sandbox, check_segment, check_unique
 from journeyman.pipeline.trackers.base import TRACKERS
 from journeyman.records.base import Record, canonical_json, sha256_hex
-from journeyman.records.grade import OPTIMISED
+from journeyman.records.grade import OPTIMISED, REPORTED
 from journeyman.records.task import Size
 from journeyman.store.atomic import write_atomic
 from journeyman.store.config_file import parse_config
@@ -22,6 +26,10 @@ from journeyman.training.config import ForwardConfig, ModelConfig, OptimiserConf
 from journeyman.training.credit import CreditConfig
 from journeyman.training.methods import with_credit
 from journeyman.training.schedule import ScheduleConfig
+from journeyman.worlds.registry import ENVIRONMENT_TYPES, environment_type
+
+MADE_BY = {"sft": "sft", "rl": "rl", "merged": "merge"}
+"""Policy of a run -> the stage that makes it."""
 
 
 class PolicyRecipe(Record):
@@ -35,6 +43,12 @@ class PolicyRecipe(Record):
     """torch device of the sampler."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Weights' dtype in the sampler; ratios are always fp32."""
+
+    @model_validator(mode="after")
+    def _device_known(self) -> "PolicyRecipe":
+        if not fullmatch(r"cpu|cuda(:\d+)?", self.device):
+            raise ValueError(f"device = {self.device!r} is no device: write cpu, cuda or cuda:N")
+        return self
 
 
 class EngineRecipe(Record):
@@ -53,6 +67,7 @@ class EngineRecipe(Record):
     def _reachable(self) -> "EngineRecipe":
         if self.kind in ("scripted", "seeded"):
             raise ValueError(f"engine {self.kind!r} follows a script: roll out with --policy reference instead")
+        check_known("engine.kind", self.kind, (*(k for k in ENGINES if k not in ("scripted", "seeded")), CUSTOM))
         if self.kind == "embedded" and (self.urls or self.model or self.settings):
             raise ValueError("the embedded engine has no address: name the engine as well, e.g. sglang or vllm")
         if self.kind != "embedded" and not self.urls:
@@ -76,6 +91,14 @@ class TasksRecipe(Record):
     """First world seed of the held-out split; fixed only after every other choice in the recipe."""
     from_release: str = ""
     """Use this release directory instead of making tasks; `types` then says which of its tasks (empty: all)."""
+
+    @model_validator(mode="after")
+    def _types_known(self) -> "TasksRecipe":
+        check_unique("tasks.types", self.types)
+        for name in self.types if not self.from_release else ():
+            if name not in ENVIRONMENT_TYPES and ":" not in name:
+                environment_type(name)
+        return self
 
 
 class ExpertRecipe(Record):
@@ -140,26 +163,52 @@ class RlRecipe(Record):
     def _groups_compare(self) -> "RlRecipe":
         if self.group_size < 2 and self.credit.advantage != "critic":
             raise ValueError(f"group_size = {self.group_size} leaves nothing to compare with: give at least 2, or sao")
+        check_known("rl.reward_name", self.reward_name, (OPTIMISED, REPORTED))
         return self
+
+
+def check_merge(key: str, method: str, parents: int) -> None:
+    """Raise UserError for a method that cannot merge so many policies without their common ancestor."""
+    check_known(key, method, (*(name for name in MERGE_METHODS if name in ("soup", "slerp")), CUSTOM))
+    if method == "slerp" and parents != 2:
+        raise UserError(f"{key} = 'slerp' merges exactly two policies, {parents} are named: name two, or choose soup")
 
 
 class MergeRecipe(Record):
     """The soup after RL."""
 
     method: str = "soup"
-    steps_back: tuple[int, ...] = (0, 10)
+    """soup, slerp (of two) or module:Class. Those on a common ancestor are for `journeyman merge --base`."""
+    steps_back: tuple[int, ...] = Field((0, 10), min_length=1)
     """Checkpoints of the RL run to merge, counted back from the last; rounded to a kept one."""
+
+    @model_validator(mode="after")
+    def _mergeable(self) -> "MergeRecipe":
+        check_merge("merge.method", self.method, len(self.steps_back))
+        return self
 
 
 class EvaluationRecipe(Record):
     """Held-out evaluation of every policy of the run."""
 
-    policies: tuple[str, ...] = ("base", "sft", "rl", "merged")
+    policies: tuple[str, ...] = Field(("base", "sft", "rl", "merged"), min_length=1)
+    """base, sft, rl, merged, rl@VERSION or LABEL=DIR."""
     attempts: int = Field(3, ge=1)
-    temperatures: tuple[float, ...] = (1.0, 0.0)
+    temperatures: tuple[Annotated[float, Field(ge=0)], ...] = Field((1.0, 0.0), min_length=1)
     """0 is greedy, which is deterministic: it gets `greedy_attempts`."""
     greedy_attempts: int = Field(1, ge=1)
     seed: int = 0
+
+    @model_validator(mode="after")
+    def _arms_apart(self) -> "EvaluationRecipe":
+        check_unique("evaluation.temperatures", (f"{temperature:g}" for temperature in self.temperatures))
+        check_unique("evaluation.policies", (name.partition("=")[0] for name in self.policies))
+        for name in self.policies:
+            label, equals, _ = name.partition("=")
+            check_label(label)
+            if not equals and not fullmatch(r"rl@\d+", name):
+                check_known("evaluation.policies", name, ("base", *MADE_BY, "rl@VERSION", "LABEL=DIR"))
+        return self
 
 
 class Options(Record):
@@ -176,6 +225,12 @@ class Options(Record):
     """Threads of the RL learner, which runs beside the sampler."""
     sft_threads: int = Field(2, ge=1)
     """Threads of supervised fine-tuning, which runs alone."""
+
+    @field_validator("sandbox")
+    @classmethod
+    def _sandbox_known(cls, name: str) -> str:
+        check_sandbox(name)
+        return name
 
 
 class TrackingRecipe(Record):
@@ -204,7 +259,7 @@ class Recipe(Record):
     """A whole run."""
 
     name: str
-    seed: int = 0
+    seed: int = Field(0, ge=0, lt=1 << 63)
     stages: tuple[str, ...] = STAGES
     policy: PolicyRecipe = PolicyRecipe()
     engine: EngineRecipe = EngineRecipe()
@@ -221,6 +276,7 @@ class Recipe(Record):
     def _stages_known(self) -> "Recipe":
         if unknown := [s for s in self.stages if s not in STAGES]:
             raise ValueError(f"no stage {unknown[0]!r}; stages are {', '.join(STAGES)}")
+        check_segment("name", self.name)
         return self
 
     @model_validator(mode="after")
@@ -231,6 +287,18 @@ class Recipe(Record):
             raise ValueError("engine 'openai' is hosted and takes no weights: take 'rl' out of stages, or use another")
         if "evaluate" in self.stages and self.evaluation.policies != ("base",):
             raise ValueError("engine 'openai' is hosted: evaluation.policies can only be ['base'], the model itself")
+        return self
+
+    @model_validator(mode="after")
+    def _stages_make_what_others_take(self) -> "Recipe":
+        if "merge" in self.stages and not ("rl" in self.stages and self.rl.steps):
+            what = "rl.steps = 0" if "rl" in self.stages else "no stage 'rl'"
+            raise ValueError(f"stage 'merge' has no checkpoints to merge ({what}): take it out of stages, or add steps")
+        for name in self.evaluation.policies if "evaluate" in self.stages else ():
+            stage = MADE_BY.get(name.partition("@")[0])
+            if stage is not None and stage not in self.stages:
+                why = f"evaluation.policies has {name!r}, which stage {stage!r} makes"
+                raise ValueError(f"{why}: add the stage, or take {name!r} out")
         return self
 
     def identity(self) -> str:

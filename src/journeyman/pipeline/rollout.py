@@ -13,6 +13,7 @@ from journeyman.errors import UserError
 from journeyman.pipeline.admitting import package_dirs
 from journeyman.pipeline.attempts import counted, runner, seed_of
 from journeyman.pipeline.engines import policy_engine
+from journeyman.pipeline.naming import check_label
 from journeyman.pipeline.plans import PlanBook
 from journeyman.pipeline.state import SHIPPED_POLICY, TASK_SOURCES, Run
 from journeyman.pipeline.workplace import open_workplace, ready_task
@@ -24,6 +25,14 @@ from journeyman.store.lock import hold
 from journeyman.tasks.package import plans
 
 SCRIPTS = ("reference", "no-op")
+
+
+def label_of(policy: str) -> str:
+    """The policy segment of the episodes of base, a script or a directory. Raises UserError where its name is none."""
+    path = Path(policy)
+    label = path.name if path.name not in ("", "..") else path.resolve().name
+    check_label(label)
+    return label
 
 
 class Wish(NamedTuple):

@@ -43,9 +43,18 @@ def open_run(recipe: Recipe, out: Path, progress: Progress, resume: bool) -> Run
     job = Job(out)
     if job.config.exists() and not resume:
         raise UserError(f"{out} holds a run already: add --resume to go on with it, or give another --out")
+    _check_weights(Run(recipe, job, progress))
     lock = hold(job.ledger / "lock", of=out)
     write_resolved(recipe, job.config)
     return Run(recipe, job, progress, lock)
+
+
+def _check_weights(run: Run) -> None:
+    """Raise UserError where a policy that the recipe takes from elsewhere is not there, before anything is written."""
+    run.base_policy()
+    for name in run.recipe.evaluation.policies if "evaluate" in run.recipe.stages else ():
+        if "=" in name:
+            run.policy(name)
 
 
 def _settle_collector() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from journeyman.errors import UserError
+from journeyman.pipeline.naming import check_label
 from journeyman.pipeline.progress import Progress
 from journeyman.pipeline.recipe import Recipe
 from journeyman.records.base import canonical_json
@@ -61,8 +62,9 @@ class Run:
     def policy(self, name: str) -> Path:
         """Weights directory of a policy: base, sft, rl, merged, rl@VERSION, or LABEL=DIR. Raises UserError."""
         label, equals, given = name.partition("=")
+        check_label(label)
         if equals:
-            if not label or not (Path(given) / "config.json").exists():
+            if not given or not (Path(given) / "config.json").exists():
                 raise UserError(f"policy {name!r}: write LABEL=DIR, DIR a Hugging Face directory with config.json")
             return Path(given)
         if name == "base":

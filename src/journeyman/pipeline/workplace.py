@@ -16,6 +16,7 @@ from journeyman.errors import UserError
 from journeyman.grading.combine import Grader
 from journeyman.grading.episode import grade_episode, outcome_of
 from journeyman.grading.programs import BoxPrograms
+from journeyman.pipeline.naming import check_sandbox
 from journeyman.pipeline.recipe import Recipe
 from journeyman.records.grade import REPORTED
 from journeyman.records.outcome import Outcome, Quarantined
@@ -49,12 +50,11 @@ def _process_cpu(pid: int) -> float:
 
 def sandbox_provider(name: str) -> Any:
     """The provider of a recipe's `options.sandbox`. Raises UserError saying what to type where it cannot run."""
+    check_sandbox(name)
     if name == "local":
         from journeyman.sandbox.local import LocalProvider
 
         return LocalProvider(asked_by_name=True)
-    if name != "bubblewrap":
-        raise UserError(f"no sandbox {name!r}: choose bubblewrap, or local (no isolation, trusted policies only)")
     from journeyman.sandbox.bubblewrap import BubblewrapProvider
     from journeyman.sandbox.detect import detect
 

@@ -1,4 +1,4 @@
-"""A config file for one process: TOML or JSON read into a frozen record; an unknown key names the nearest one and where it goes."""
+"""A config file for one process: TOML or JSON read into a frozen record; an unknown key names the nearest."""
 
 import json
 import math
@@ -82,7 +82,8 @@ def _nearest(wrong: tuple[str, ...], kind: type[BaseModel]) -> str:
     beside = [path for path in alike if _is_section(path[:-1], wrong[:-1])]
     if beside:
         return ".".join((*wrong[:-1], beside[0][-1]))
-    return ".".join(min(alike, key=len, default=()))
+    shortest: tuple[str, ...] = min(alike, key=len, default=())
+    return ".".join(shortest)
 
 
 def _is_section(pattern: tuple[str, ...], section: tuple[str, ...]) -> bool:

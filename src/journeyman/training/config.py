@@ -77,7 +77,7 @@ class SftTrainConfig(Record):
     model: ModelConfig = ModelConfig()
     forward: ForwardConfig = ForwardConfig()
     sharded: bool = False  # over the processes of one `accelerate launch`, which then hold a part of the model each
-    seed: int = 0
+    seed: int = Field(0, ge=0, lt=1 << 63)
     threads: int = 1
     save_every: int = 50  # updates between resumable states
     progress_every: int = 5  # updates between progress lines
@@ -101,7 +101,7 @@ class LearnerConfig(Record):
     model: ModelConfig = ModelConfig()
     forward: ForwardConfig = ForwardConfig()
     sharded: bool = False  # as in SftTrainConfig
-    seed: int = 0
+    seed: int = Field(0, ge=0, lt=1 << 63)
     threads: int = 1
     recipe_digest: str = ""
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from pydantic import field_validator
 
 from journeyman.records.base import Record
 from journeyman.records.batch import Group, Member
-from journeyman.training.advantages import min_valid, rule
+from journeyman.training.advantages import NAMES, min_valid, rule
 from journeyman.training.hdpo import HdpoConfig, channels
 from journeyman.training.length import LengthConfig, shorter
 from journeyman.training.shaping import Shaped, ShapingConfig, shape
@@ -24,6 +25,13 @@ class CreditConfig(Record):
     tolerance: float = (
         1e-6  # a group is kept iff some |advantage| exceeds it; an exact zero test fails in floating point
     )
+
+    @field_validator("advantage")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in NAMES:
+            raise ValueError(f"{name!r} is unknown: choose one of {', '.join(NAMES)}")
+        return name
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,8 @@ def advantage_of(objective: Mapping[str, Any]) -> str:
 def with_credit(values: Any) -> Any:
     """Config values with `credit.advantage` filled in from `objective` where it is not given.
 
-    For a pydantic `before` validator. Raises ValueError where a critic's advantage meets an objective without critic,
-    or a critic meets another advantage.
+    For a pydantic `before` validator. Raises ValueError for an objective of no known name, and where a critic's
+    advantage meets an objective without critic, or a critic meets another advantage.
     """
     if not isinstance(values, Mapping):
         return values
@@ -48,6 +48,9 @@ def with_credit(values: Any) -> Any:
     credit = values.get("credit", {})
     if not isinstance(objective, Mapping) or not isinstance(credit, Mapping | CreditConfig):
         return values
+    name = str(objective.get("name", DEFAULT))
+    if name not in METHODS and ":" not in name:
+        raise ValueError(f"objective {name!r} is unknown: choose one of {', '.join(METHODS)} or module:Class")
     own = advantage_of(objective)
     if isinstance(credit, CreditConfig):
         given = credit.advantage if "advantage" in credit.model_fields_set else None
@@ -56,6 +59,5 @@ def with_credit(values: Any) -> Any:
         given = credit.get("advantage")
         filled = {**credit, "advantage": given or own}
     if given is not None and (given == "critic") != (own == "critic"):
-        name = objective.get("name", DEFAULT)
         raise ValueError(f"credit.advantage {given!r} does not go with objective {name!r}: leave it out")
     return {**values, "credit": filled}

@@ -17,7 +17,9 @@ def parents(run: Run) -> list[Path]:
     newest = Path((run.figures("rl") or {}).get("weights", ""))
     if not (newest / "config.json").exists():
         raise UserError(f"{run.job.root} has no RL checkpoint to merge: run the rl stage first")
-    kept = {int(d.name[1:]): d for d in newest.parent.glob("v*") if d.name[1:].isdigit()}
+    kept = {int(d.name[1:]): d for d in newest.parent.glob("v*") if d.name[1:].isdigit()} or {
+        0: newest
+    }  # no step was taken
     last = max(kept)
     chosen = dict.fromkeys(_nearest(kept, last - back) for back in run.recipe.merge.steps_back)
     return [kept[version] for version in chosen]
