@@ -1,9 +1,12 @@
 """Many attempts: restarts are bounded, a resumed job tries again what had failed, and a job that only fails stops."""
 
+import asyncio
+
 import pytest
 
 from journeyman.episodes.run_many import GIVE_UP_AFTER, KeepsFailing
 from journeyman.episodes.run_one import ReadyTask
+from journeyman.errors import UserError
 from journeyman.records.outcome import Quarantined
 from tests.episodes.conftest import Open
 from tests.episodes.faulty import SIX
@@ -38,3 +41,17 @@ async def test_a_job_in_which_everything_fails_stops_and_names_the_layer(
     assert all(isinstance(error, KeepsFailing) for error in caught.value.exceptions)
     assert "harness (KeyError" in str(caught.value.exceptions[0])
     assert tried <= 2 * 2 + GIVE_UP_AFTER + 2
+
+
+async def test_one_attempt_is_never_run_twice_at_once(open_scene: Open, tasks: dict[str, ReadyTask]) -> None:
+    ready = tasks["finance.board_forecast"]
+    async with open_scene() as scene:
+        spec, runner = scene.spec(ready, NO_OP), scene.runner()
+        with pytest.raises(UserError, match=r"attempt rl/.*/g0/0 was asked for twice"):
+            await runner.all([(spec, ready), (spec, ready)])
+        assert not list(scene.job.sealed("rl"))
+        first, second = await asyncio.gather(
+            runner.attempt(spec, ready), runner.attempt(spec, ready), return_exceptions=True
+        )
+        assert isinstance(second, UserError)
+        assert await runner.attempt(spec, ready) == first

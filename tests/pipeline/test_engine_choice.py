@@ -147,7 +147,10 @@ MISTAKES = {
     "no address": (["--engine", "sglang"], "engine 'sglang' is reached by its address"),
     "an address without engine": (["--url", "http://127.0.0.1:1"], "the embedded engine has no address"),
     "an address that is none": (["--engine", "vllm", "--url", "127.0.0.1:30000"], "is not the address of a server"),
-    "an engine that is none": (["--engine", "trt", "--url", "http://127.0.0.1:1"], "engine.kind = 'trt' is none that can be used: choose embedded, sglang"),
+    "an engine that is none": (
+        ["--engine", "trt", "--url", "http://127.0.0.1:1"],
+        "engine.kind = 'trt' is none that can be used: choose embedded, sglang",
+    ),
     "a script": (["--engine", "scripted", "--url", "http://127.0.0.1:1"], "follows a script"),
     "nobody there": (
         ["--engine", "vllm", "--url", "http://127.0.0.1:1"],

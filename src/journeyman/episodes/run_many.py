@@ -5,12 +5,13 @@ An attempt that ends quarantined is restarted as the next try in a fresh environ
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Iterable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from journeyman.episodes.run_one import ReadyTask, Workplace, run_one
-from journeyman.errors import JourneymanError
+from journeyman.errors import JourneymanError, UserError
 from journeyman.records.episode import EpisodeSpec
 from journeyman.records.outcome import Graded, Outcome, Quarantined
 from journeyman.store.seal import is_sealed
@@ -36,6 +37,16 @@ class Finished:
         return self.outcome.reward if isinstance(self.outcome, Graded) else None
 
 
+def _place(spec: EpisodeSpec) -> str:
+    """policy/task/group/attempt, whatever the try."""
+    return spec.key.rpartition(".")[0]
+
+
+def _check_apart(places: Sequence[str]) -> None:
+    if twice := [place for place, count in Counter(places).items() if count > 1]:
+        raise UserError(f"attempt {twice[0]} was asked for twice: give each task, policy and temperature once")
+
+
 @dataclass
 class Runner:
     """Runs attempts with `concurrency` at a time and `max_restarts` further tries after a failure of ours.
@@ -51,12 +62,22 @@ class Runner:
     def __post_init__(self) -> None:
         self._free = asyncio.Semaphore(self.concurrency)
         self._failed_in_a_row = 0
+        self._underway: set[str] = set()
 
     async def attempt(self, spec: EpisodeSpec, ready: ReadyTask) -> Finished:
         """One attempt to its end: graded, or quarantined after the last restart.
 
-        Tries that an earlier process sealed are read, not run, and are no restart of this one. Raises KeepsFailing.
+        Tries that an earlier process sealed are read, not run, and are no restart of this one. Raises KeepsFailing, and
+        UserError where the same attempt is going on: two would write into one place.
         """
+        _check_apart([*self._underway, place := _place(spec)])
+        self._underway.add(place)
+        try:
+            return await self._tries(spec, ready)
+        finally:
+            self._underway.remove(place)
+
+    async def _tries(self, spec: EpisodeSpec, ready: ReadyTask) -> Finished:
         restarts = 0
         for number in itertools.count():
             this = spec.model_copy(update={"try_": number})
@@ -87,7 +108,9 @@ class Runner:
         attempts: Iterable[tuple[EpisodeSpec, ReadyTask]],
         on_finished: Callable[[Finished], None] = lambda finished: None,
     ) -> list[Finished]:
-        """All attempts, in the order given; `on_finished` is called as each ends."""
+        """All attempts, in the order given; `on_finished` is called as each ends. Raises UserError for one twice."""
+        attempts = list(attempts)
+        _check_apart([_place(spec) for spec, _ in attempts])
 
         async def one(spec: EpisodeSpec, ready: ReadyTask) -> Finished:
             finished = await self.attempt(spec, ready)
