@@ -60,7 +60,7 @@ def evaluate(
     open_release(release)
     recipe = parse_config(
         {
-            "name": out.name,
+            "name": out.name or out.resolve().name,
             "stages": ("evaluate", "report"),
             "policy": {"base": base},
             "engine": engine_recipe(engine, urls, model, api_key_env),

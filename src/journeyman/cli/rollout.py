@@ -59,7 +59,7 @@ def rollout(
     from journeyman.store.layout import Job
 
     recipe = Recipe(
-        name=out.name,
+        name=out.name or out.resolve().name,
         stages=(),
         engine=engine_recipe(engine, urls, model, api_key_env),
         options=Options(sandbox=sandbox, concurrency=concurrency),

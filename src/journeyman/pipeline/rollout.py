@@ -1,27 +1,31 @@
 """One job over many episodes outside a recipe: a policy, or a script, on the tasks of a release or a directory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 from journeyman.admission.release import MARKER, open_release
+from journeyman.engines.base import EngineIdentity
 from journeyman.engines.scripted import ScriptedEngine
 from journeyman.episodes.run_many import Finished
 from journeyman.episodes.run_one import ReadyTask
 from journeyman.errors import UserError
+from journeyman.harnesses.whitebox.loop import native_harness
 from journeyman.pipeline.admitting import package_dirs
 from journeyman.pipeline.attempts import counted, runner, seed_of
 from journeyman.pipeline.engines import policy_engine
 from journeyman.pipeline.naming import check_label
 from journeyman.pipeline.plans import PlanBook
+from journeyman.pipeline.recipe import Recipe
 from journeyman.pipeline.state import SHIPPED_POLICY, TASK_SOURCES, Run
-from journeyman.pipeline.workplace import open_workplace, ready_task
-from journeyman.records.episode import EpisodeSpec, Sampling
+from journeyman.pipeline.workplace import embedded_engine, open_workplace, ready_task
+from journeyman.records.episode import Episode, EpisodeSpec, Sampling
 from journeyman.records.task import Plan
 from journeyman.store.atomic import append_line, read_lines
 from journeyman.store.layout import exists
 from journeyman.store.lock import hold
+from journeyman.store.sealed import SealedEpisode
 from journeyman.tasks.package import plans
 
 SCRIPTS = ("reference", "no-op")
@@ -100,12 +104,59 @@ def planned(run: Run, wish: Wish) -> list[tuple[EpisodeSpec, Path]]:
     return found
 
 
+def identity_of(recipe: Recipe, wish: Wish) -> EngineIdentity | None:
+    """What will sample, as an episode's header says it; None where a server has to be asked."""
+    if wish.policy in SCRIPTS:
+        return ScriptedEngine(PlanBook().answer).identity
+    return embedded_engine(recipe, weights_of(wish.policy)).identity if recipe.engine.kind == "embedded" else None
+
+
+def check_same(run: Run, wish: Wish, identity: EngineIdentity, attempts: Sequence[tuple[EpisodeSpec, Path]]) -> None:
+    """Raise UserError where what is sealed under the wish's label is not of what is asked for: it would be read as it.
+
+    Same are weights, engine and harness of all of it, and the seed, sampling and task of every attempt.
+    """
+    asked = {spec.key.rpartition(".")[0]: (spec, directory) for spec, directory in attempts}
+    harness = native_harness().manifest.digest()
+    for sealed in run.job.sealed(wish.label):
+        there = SealedEpisode.open(sealed, verify=False).episode
+        pair = asked.get(there.spec.key.rpartition(".")[0])
+        differing = [*_other_policy(there, identity, harness), *(_other_attempt(there, *pair) if pair else ())]
+        if differing:
+            raise UserError(
+                f"{run.job.root} holds attempts of {wish.label!r} with {', and '.join(differing)}: "
+                "give another --out, or ask for what is there"
+            )
+
+
+def _other_policy(there: Episode, identity: EngineIdentity, harness: str) -> Iterator[str]:
+    for key in ("kind", "model", "weights_digest", "tokenizer_digest"):
+        had, now = str(there.engine.get(key, "")), str(getattr(identity, key))
+        if had != now:
+            yield f"{'engine' if key == 'kind' else key} {had[:16] or 'unknown'} (asked for: {now[:16] or 'unknown'})"
+    if there.harness_digest != harness:
+        yield f"harness {there.harness_digest[:16]} (asked for: {harness[:16]})"
+
+
+def _other_attempt(there: Episode, spec: EpisodeSpec, directory: Path) -> Iterator[str]:
+    if there.spec.seed != spec.seed:
+        yield "another --seed"
+    if there.spec.sampling != spec.sampling:
+        yield f"temperature {there.spec.sampling.temperature!r} (asked for: {spec.sampling.temperature!r})"
+    if there.task_digest != ready_task(directory).task.content_digest:
+        yield f"another task called {spec.task}"
+
+
 async def rollout(run: Run, wish: Wish) -> list[Finished]:
-    """Run, seal and grade every attempt; what is sealed already is not run again."""
+    """Run, seal and grade every attempt; what is sealed already is not run again. Raises as `check_same`."""
     weights = weights_of(wish.policy)
     book = PlanBook()
     specs: list[tuple[EpisodeSpec, ReadyTask]] = []
-    for spec, directory in planned(run, wish):
+    attempts = planned(run, wish)
+    known = identity_of(run.recipe, wish)
+    if known is not None:
+        check_same(run, wish, known, attempts)
+    for spec, directory in attempts:
         if wish.policy in SCRIPTS:
             book.assign(spec, plan_of(wish.policy, directory))
         specs.append((spec, ready_task(directory)))
@@ -119,6 +170,8 @@ async def rollout(run: Run, wish: Wish) -> list[Finished]:
             append_line(run.job.ledger / TASK_SOURCES, source)
         script = nullcontext(ScriptedEngine(book.answer))
         engine = await stack.enter_async_context(script if scripted else policy_engine(run.recipe, weights, weights))
+        if known is None:
+            check_same(run, wish, engine.identity, attempts)
         place = open_workplace(run.job, engine, weights, sandbox=run.recipe.options.sandbox)
         opened = await stack.enter_async_context(place)
         return await runner(run, opened.place).all(specs, counted(run, len(specs)))

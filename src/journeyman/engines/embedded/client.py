@@ -41,6 +41,14 @@ def _digest(path: Path) -> str:
     return sha256_hex(path.read_bytes()) if path.is_file() else ""
 
 
+def _weights_digest(directory: Path) -> str:
+    """Of model.safetensors, or of the digests of its shards where it lies in several files."""
+    if whole := _digest(directory / "model.safetensors"):
+        return whole
+    shards = sorted(directory.glob("*.safetensors"))
+    return sha256_hex("".join(map(_digest, shards)).encode()) if shards else ""
+
+
 class EmbeddedEngine:
     """`async with EmbeddedEngine(weights) as engine`: a sampler process for any Hugging Face causal LM on disk."""
 
@@ -56,7 +64,7 @@ class EmbeddedEngine:
             kind="embedded",
             model=model or weights.name,
             token_exact=True,
-            weights_digest=_digest(weights / "model.safetensors"),
+            weights_digest=_weights_digest(weights),
             tokenizer_digest=_digest(weights / "tokenizer.json"),
             context_tokens=self.options.context_tokens,
         )

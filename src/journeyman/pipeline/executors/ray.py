@@ -21,7 +21,7 @@ from journeyman.pipeline.engines import policy_engine
 from journeyman.pipeline.plans import PlanBook
 from journeyman.pipeline.progress import Silent
 from journeyman.pipeline.recipe import Recipe
-from journeyman.pipeline.rollout import SCRIPTS, Wish, plan_of, planned, weights_of
+from journeyman.pipeline.rollout import SCRIPTS, Wish, check_same, identity_of, plan_of, planned, weights_of
 from journeyman.pipeline.state import TASK_SOURCES, Run
 from journeyman.pipeline.workplace import open_workplace, ready_task
 from journeyman.records.episode import EpisodeSpec
@@ -83,6 +83,8 @@ async def rollout_on_ray(run: Run, wish: Wish, cluster: Cluster) -> list[Finishe
     except ImportError as error:
         raise UserError(f"rollouts on Ray need ray ({error}): pip install ray==2.60.0") from None
     attempts = planned(run, wish)
+    if (known := identity_of(run.recipe, wish)) is not None:
+        check_same(run, wish, known, attempts)
     run.progress.stage("rollout", f"{len(attempts)} episodes of {wish.label} on {cluster.workers} Ray workers")
     lock = hold(run.job.ledger / "lock", of=run.job.root)
     ours = not ray.is_initialized()
