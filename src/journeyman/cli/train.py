@@ -37,18 +37,20 @@ def sft(dataset: Path, policy: str, out: Path, epochs: float, lr: float, batch_r
     """
     from journeyman.pipeline.rollout import weights_of
     from journeyman.pipeline.training_runs import datasets_of, process
-    from journeyman.training.config import OptimiserConfig, SftTrainConfig
+    from journeyman.store.config_file import parse_config
+    from journeyman.training.config import SftTrainConfig
 
-    config = SftTrainConfig(
-        dataset=datasets_of((dataset,), "sft")[0],
-        initial=weights_of(policy),
-        out=out,
-        state=out.with_name(f"{out.name}.state"),
-        epochs=epochs,
-        batch_rows=batch_rows,
-        optimiser=OptimiserConfig(lr=lr),
-        seed=seed,
-    )
+    settings = {
+        "dataset": datasets_of((dataset,), "sft")[0],
+        "initial": weights_of(policy),
+        "out": out,
+        "state": out.with_name(f"{out.name}.state"),
+        "epochs": epochs,
+        "batch_rows": batch_rows,
+        "optimiser": {"lr": lr},
+        "seed": seed,
+    }
+    config = parse_config(settings, SftTrainConfig)
     with Display() as display:
         display.stage("sft", f"{epochs:g} epochs on {dataset}")
         finish(process("journeyman.training.sft", config, out, display))
@@ -86,20 +88,22 @@ def rl(batches: tuple[Path, ...], policy: str, out: Path, objective: str, lr: fl
     """
     from journeyman.pipeline.rollout import weights_of
     from journeyman.pipeline.training_runs import datasets_of, learn
-    from journeyman.training.config import LearnerConfig, OptimiserConfig
+    from journeyman.store.config_file import parse_config
+    from journeyman.training.config import LearnerConfig
 
     found = datasets_of(batches, "rl")
     _check_versions(found)
-    config = LearnerConfig(
-        initial=weights_of(policy),
-        weights=out / "weights",
-        state=out / "state",
-        ledger=out / "updates.jsonl",
-        objective={"name": objective},
-        optimiser=OptimiserConfig(lr=lr),
-        total_steps=len(found),
-        seed=seed,
-    )
+    settings = {
+        "initial": weights_of(policy),
+        "weights": out / "weights",
+        "state": out / "state",
+        "ledger": out / "updates.jsonl",
+        "objective": {"name": objective},
+        "optimiser": {"lr": lr},
+        "total_steps": len(found),
+        "seed": seed,
+    }
+    config = parse_config(settings, LearnerConfig)
     with Display() as display:
         display.stage("rl", f"{len(found)} steps of {objective}")
         answer = finish(learn(config, found, out, display))

@@ -60,13 +60,16 @@ class TrainingProcess:
         return await self.next()
 
     async def next(self) -> dict[str, Any]:
-        """The next line it prints. Raises TrainingFailed where it ended instead."""
+        """The next line it prints, its answer. Raises as `lines` where it ended or says why it will."""
         assert self._process.stdout is not None
         line = await self._process.stdout.readline()
         if not line:
             await self._ended()
             raise TrainingFailed(f"{self._module} ended without an answer; see {self._log}")
         answer: dict[str, Any] = json.loads(line)
+        if answer.get("event") == "error" and "step" not in answer:
+            code = await self._process.wait()
+            raise (UserError if code == 2 else TrainingFailed)(str(answer["message"]))
         return answer
 
     async def _ended(self) -> None:
