@@ -251,6 +251,16 @@ def test_a_group_is_consumed_once_and_a_step_never_goes_back(
         learner.step(0, tmp_path / "batch0")
 
 
+def test_a_run_that_was_begun_with_other_settings_is_not_gone_on_with(
+    policy: Path, rl_batches: MakeBatch, tmp_path: Path
+) -> None:
+    Learner(learner_config(policy, tmp_path, total_steps=1)).step(0, rl_batches(0))
+    Learner(learner_config(policy, tmp_path, total_steps=2, threads=2))
+    for changes in ({"seed": 3}, {"objective": {"name": "ppo"}}, {"optimiser": OptimiserConfig(lr=1e-2)}):
+        with pytest.raises(UserError, match="holds a training with other settings"):
+            Learner(learner_config(policy, tmp_path, **changes))
+
+
 def test_two_reward_names_are_never_mixed(policy: Path, tmp_path: Path) -> None:
     batch = write_rl(tmp_path / "b", members_of(), reward_name="rubric.v1")
     with pytest.raises(UserError, match=r"rubric\.v1"):
@@ -264,7 +274,8 @@ def test_a_stale_batch_without_correction_and_a_batch_from_the_future_are_refuse
     learner.step(0, rl_batches(0))
     with pytest.raises(UserError, match="does not correct"):
         learner.step(1, rl_batches(1))
-    capped = Learner(learner_config(policy, tmp_path / "a", objective={"name": "reinforce", "cap": 2.0}))
+    capped = Learner(learner_config(policy, tmp_path / "capped", objective={"name": "reinforce", "cap": 2.0}))
+    capped.step(0, tmp_path / "batch0")
     assert capped.step(1, tmp_path / "batch1")["metrics"]["lag_1"] == 8
     groups = members_of()
     late = [

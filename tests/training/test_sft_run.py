@@ -64,6 +64,25 @@ def test_the_loss_falls_and_the_checkpoint_names_its_parent(policy: Path, datase
     assert lines[-1]["event"] == "done"
 
 
+def test_a_finished_or_begun_run_of_other_settings_is_refused_and_kept(
+    policy: Path, dataset: Path, tmp_path: Path
+) -> None:
+    first = config(policy, dataset, tmp_path, epochs=1)
+    out = train(first, lambda _: None)
+    marker = (out / "CHECKPOINT.json").read_bytes()
+    lines: list[dict[str, Any]] = []
+    train(first.model_copy(update={"threads": 2, "save_every": 9}), lines.append)
+    assert lines[-1]["resumed"]
+    other = write_sft(tmp_path / "more", [random_row(np.random.default_rng(1), [1, 2, 3], length=12)])
+    for changes in ({"seed": 4}, {"epochs": 2}, {"dataset": other}, {"recipe_digest": "another"}):
+        with pytest.raises(UserError, match="holds another checkpoint and is create-only"):
+            train(first.model_copy(update=changes), lines.append)
+    with pytest.raises(UserError, match="holds a training with other settings"):
+        train(first.model_copy(update={"seed": 4, "out": tmp_path / "elsewhere"}), lines.append)
+    assert (out / "CHECKPOINT.json").read_bytes() == marker
+    assert not (tmp_path / "elsewhere").exists()
+
+
 @pytest.mark.parametrize("stop", [1, 2, 3, 5])
 def test_a_run_stopped_anywhere_ends_with_the_same_weights(
     policy: Path, dataset: Path, tmp_path: Path, stop: int

@@ -9,8 +9,10 @@ from journeyman.errors import UserError
 from journeyman.pipeline.process import TrainingProcess
 from journeyman.pipeline.progress import Progress
 from journeyman.records.base import Record
-from journeyman.store.atomic import write_atomic
-from journeyman.store.dataset import MARKER
+from journeyman.records.sample import Update
+from journeyman.store.atomic import read_lines, write_atomic
+from journeyman.store.dataset import MARKER, Dataset
+from journeyman.training.config import LearnerConfig
 
 
 def datasets_of(paths: tuple[Path, ...], kind: str) -> list[Path]:
@@ -47,8 +49,21 @@ async def process(module: str, config: Record | dict[str, Any], out: Path, progr
     return last
 
 
-async def learn(config: Record, batches: list[Path], out: Path, progress: Progress) -> dict[str, Any]:
-    """One optimiser step a batch. Returns the last answer."""
+def check_done(ledger: Path, batches: list[Path]) -> None:
+    """Raise UserError where a step was taken on other attempts than those of the batch in its place."""
+    for line, batch in zip(read_lines(ledger), batches, strict=False):
+        update = Update.parse(line)
+        there = {group.id: {member.episode for member in group.members} for group in Dataset.open(batch).groups}
+        used = {name: {member.episode for member in members} for name, members in update.groups.items()}
+        if set(there) != {*used, *update.dropped} or any(not used[name] <= there[name] for name in used):
+            raise UserError(
+                f"{ledger.parent} took step {update.step} on another batch than {batch}: "
+                "give the batches it was trained on first, or choose another --out"
+            )
+
+
+async def learn(config: LearnerConfig, batches: list[Path], out: Path, progress: Progress) -> dict[str, Any]:
+    """One optimiser step a batch; goes on after those that were taken. Returns the last answer. Raises UserError."""
     answer: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="jm-train-") as directory:
         path = Path(directory) / "config.json"
@@ -57,6 +72,7 @@ async def learn(config: Record, batches: list[Path], out: Path, progress: Progre
         try:
             ready = await learner.next()
             first = int(ready["step"]) + 1
+            check_done(config.ledger, batches[:first])
             for number, batch in enumerate(batches[first:], start=first):
                 answer = await learner.ask({"step": number, "batch": str(batch)})
                 if answer["event"] != "step":

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from journeyman.records.base import Record
+from journeyman.records.base import Record, canonical_json, sha256_hex
 from journeyman.training.credit import CreditConfig
 from journeyman.training.methods import with_credit
 from journeyman.training.schedule import ScheduleConfig
@@ -59,6 +59,30 @@ class ForwardConfig(Record):
 
     kind: Literal["auto", "lean", "packed", "rows"] = "auto"
     micro_tokens: int = 8192  # computed ids per micro-batch
+
+
+def made_with(config: "SftTrainConfig | LearnerConfig", *sources: str) -> str:
+    """Digest of the settings that decide what a training makes, and of those of its `sources`.
+
+    Where it writes, speed, and a number of steps that no schedule looks at are no part of it.
+    """
+    aside = {
+        "recipe_digest",
+        "dataset",
+        "initial",
+        "out",
+        "weights",
+        "state",
+        "ledger",
+        "forward",
+        "sharded",
+        "threads",
+    }
+    aside |= {"save_every", "progress_every"}
+    if config.schedule.kind == "constant" and not config.schedule.warmup_fraction:
+        aside.add("total_steps")
+    settings = config.model_dump(mode="json", exclude=aside, exclude_defaults=True)
+    return sha256_hex(canonical_json([settings, *sources]))
 
 
 class SftTrainConfig(Record):

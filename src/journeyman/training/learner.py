@@ -32,7 +32,7 @@ from journeyman.store.json_process import Emit, run
 from journeyman.store.lock import hold
 from journeyman.store.unfinished import check_free
 from journeyman.training.batch import RlBatch, assemble
-from journeyman.training.config import CriticConfig, LearnerConfig
+from journeyman.training.config import CriticConfig, LearnerConfig, made_with
 from journeyman.training.cpu import settle
 from journeyman.training.credit import GroupCredit, credit
 from journeyman.training.critic import Critic
@@ -52,7 +52,7 @@ from journeyman.training.policy import (
     trained_state,
 )
 from journeyman.training.schedule import factor
-from journeyman.training.state import StateStore
+from journeyman.training.state import StateStore, check_made_with
 from journeyman.training.update import backward
 
 
@@ -72,6 +72,7 @@ class Learner:
         if isinstance(self.objective, Sao):
             self.critic = self._make_critic(self.objective.critic)
         self.store = StateStore(config.state)
+        self.made_with = config.recipe_digest or made_with(config, checkpoint_digest(config.initial))
         self.step_done = -1
         self.version = 0
         self.consumed: set[str] = set()
@@ -227,6 +228,7 @@ class Learner:
             "version": self.version,
             "consumed": sorted(self.consumed),
             "reply": self.reply,
+            "made_with": self.made_with,
             "update": update.model_dump(mode="json"),
             **(place or {}),
         }
@@ -255,6 +257,7 @@ class Learner:
         saved = self.store.load()
         if saved is not None:
             _, cursor = saved
+            check_made_with(cursor, self.made_with, self.config.state)
             self.step_done, self.version = int(cursor["step"]), int(cursor["version"])
             self.consumed, self.reply = set(cursor["consumed"]), cursor["reply"]
             update = Update.model_validate(cursor["update"])

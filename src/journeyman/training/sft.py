@@ -21,14 +21,13 @@ from journeyman.store.json_process import Emit, run
 from journeyman.store.lock import hold
 from journeyman.store.unfinished import check_free
 from journeyman.training.batch import train_row
-from journeyman.training.config import SftTrainConfig
+from journeyman.training.config import SftTrainConfig, made_with
 from journeyman.training.cpu import settle
 from journeyman.training.forward import Pace, make_forward
 from journeyman.training.objectives.base import TokenBatch, Totals
 from journeyman.training.objectives.sft import Sft
 from journeyman.training.optim import Optimiser
 from journeyman.training.policy import (
-    MARKER,
     checkpoint_digest,
     full_state,
     load_whole,
@@ -39,7 +38,7 @@ from journeyman.training.policy import (
 )
 from journeyman.training.prefix import TrainRow
 from journeyman.training.schedule import factor
-from journeyman.training.state import StateStore
+from journeyman.training.state import StateStore, check_made_with
 
 
 def plan_updates(dataset: Dataset, config: SftTrainConfig) -> list[list[int]]:
@@ -79,8 +78,10 @@ class SftRun:
         self.updates = plan_updates(self.dataset, config)
         self.store = StateStore(config.state)
         self.done = 0
+        self.made_with = identity(config)
         if saved := self.store.load():
             tensors, cursor = saved
+            check_made_with(cursor, self.made_with, config.state)
             restore(self.model, tensors["parameters"])
             self.optimiser.load(tensors["optimiser"])
             self.done = int(cursor["step"])
@@ -124,7 +125,7 @@ class SftRun:
         self._keep(tensors)
 
     def _keep(self, tensors: dict[str, Any]) -> None:
-        self.store.save(self.done, tensors, {"step": self.done})
+        self.store.save(self.done, tensors, {"step": self.done, "made_with": self.made_with})
 
     def publish(self) -> None:
         """Write the checkpoint."""
@@ -141,8 +142,15 @@ class SftRun:
             step=self.done,
             objective="sft",
             parents=(parent.digest() if parent else checkpoint_digest(self.config.initial),),
-            recipe_digest=self.config.recipe_digest,
+            recipe_digest=self.made_with,
         )
+
+
+def identity(config: SftTrainConfig) -> str:
+    """Digest of what decides the policy that an SFT run makes: recipe or settings, dataset and initial policy."""
+    if config.recipe_digest:
+        return config.recipe_digest
+    return made_with(config, Dataset.open(config.dataset, verify=False).digest, checkpoint_digest(config.initial))
 
 
 def _plain(logp: torch.Tensor) -> TokenBatch:
@@ -152,8 +160,13 @@ def _plain(logp: torch.Tensor) -> TokenBatch:
 
 
 def train(config: SftTrainConfig, emit: Emit, begin: Callable[[SftTrainConfig], SftRun] = SftRun) -> Path:
-    """Run to the end and publish `config.out`; a finished one is reported and left as it is."""
-    if (config.out / MARKER).exists():
+    """Run to the end and publish `config.out`; a finished one is reported and left as it is.
+
+    Raises UserError where it, or a state to go on from, was made with other settings.
+    """
+    if (marker := read_checkpoint(config.out)) is not None:
+        if marker.recipe_digest != identity(config):
+            raise UserError(f"{config.out} holds another checkpoint and is create-only: choose another name")
         emit({"event": "done", "weights": str(config.out), "digest": checkpoint_digest(config.out), "resumed": True})
         return config.out
     check_free(config.out, "checkpoint")

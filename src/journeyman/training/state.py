@@ -10,9 +10,16 @@ from typing import Any
 
 import torch
 
+from journeyman.errors import UserError
 from journeyman.store.atomic import write_atomic
 
 POINTER = "STATE.json"
+
+
+def check_made_with(cursor: dict[str, Any], made_with: str, directory: Path) -> None:
+    """Raise UserError where a saved state came about with other settings; one that does not say is taken."""
+    if cursor.get("made_with", made_with) != made_with:
+        raise UserError(f"{directory} holds a training with other settings: give those, or choose another name")
 
 
 class StateStore:
