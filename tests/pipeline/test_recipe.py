@@ -1,5 +1,7 @@
 """Recipes: closed, typed, one line per mistake; speed is no part of what a recipe is."""
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -157,3 +159,11 @@ def test_one_process_works_in_a_run_at_a_time(tmp_path: Path) -> None:
     assert first.lock is not None
     first.lock.close()
     open_run(recipe, tmp_path / "run", Silent(), resume=True)
+
+
+def test_a_recipe_is_read_and_refused_without_torch() -> None:
+    code = (
+        "import sys; from pathlib import Path; from journeyman.pipeline.recipe import load_recipe;"
+        f"load_recipe(Path({str(SHIPPED[0])!r})); sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

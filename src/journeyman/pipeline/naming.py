@@ -41,5 +41,5 @@ def check_unique(key: str, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise UserError(f"{key} has {name!r} twice: its attempts would have one place; give each once")
+            raise UserError(f"{key} has {name!r} twice: give each once")
         seen.add(name)
