@@ -12,6 +12,7 @@ from journeyman.errors import UserError
 from journeyman.pipeline.progress import Silent
 from journeyman.pipeline.recipe import STAGES, Options, Recipe, load_recipe, write_resolved
 from journeyman.pipeline.run import STAGE_FUNCTIONS, open_run
+from journeyman.pipeline.stages.merge import parents
 
 RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
 SHIPPED = [path for path in RECIPES if not {"methods", "policies"} & set(tomllib.loads(path.read_text()))]
@@ -167,3 +168,9 @@ def test_a_recipe_is_read_and_refused_without_torch() -> None:
         f"load_recipe(Path({str(SHIPPED[0])!r})); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_rl_that_took_no_step_leaves_the_merge_one_parent(tmp_path: Path) -> None:
+    run = open_run(Recipe(name="r"), tmp_path / "run", Silent(), resume=False)
+    run.complete("rl", {"weights": str(run.base_policy())})
+    assert parents(run) == [run.base_policy()]
