@@ -1,6 +1,7 @@
 """Releases: create-only, marker last, splits fixed, equal content merged, nothing unfinished usable (W-01, W-02)."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,20 @@ def test_a_late_change_of_split_or_of_any_byte_is_found(tmp_path: Path, made: li
         open_release(tmp_path / "r")
 
 
+@pytest.mark.parametrize("name", ["RELEASED", "manifest.json", "admissions.jsonl", "tasks/a/task.toml"])
+def test_a_flipped_high_bit_or_an_unreadable_file_is_named(tmp_path: Path, made: list[Path], name: str) -> None:
+    create_release(tmp_path / "r", [decided(d) for d in made], made, {})
+    path = tmp_path / "r" / name
+    data = path.read_bytes()
+    path.write_bytes(data[:3] + bytes([data[3] ^ 0x80]) + data[4:])
+    with pytest.raises(UserError, match=re.escape(str(path))):
+        verify_release(tmp_path / "r")
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(UserError, match=re.escape(str(path))):
+        verify_release(tmp_path / "r")
+
+
 def test_a_planted_package_is_found(tmp_path: Path, made: list[Path]) -> None:
     create_release(tmp_path / "r", [decided(made[0])], made, {})
     make(tmp_path / "r/tasks", "planted")
@@ -171,6 +186,10 @@ def test_what_a_later_screening_finds_is_withdrawn_and_the_release_stays(tmp_pat
     assert open_release(tmp_path / "r").withdrawn.keys() == {"a", "c"}
     other = create_release(tmp_path / "s", [decided(d) for d in made], made, {"from": "elsewhere"})
     assert other.withdrawn == {}
+    told = next(tmp_path.glob("r.screens/*.json"))
+    told.write_bytes(told.read_bytes()[:-1])
+    with pytest.raises(UserError, match=rf"{told.name} is unreadable .*restore it"):
+        verify_release(tmp_path / "r")
 
 
 async def test_the_curriculum_releases_what_a_policy_can_learn_from(tmp_path: Path) -> None:

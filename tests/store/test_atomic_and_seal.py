@@ -50,7 +50,9 @@ def test_a_torn_last_line_is_not_read(tmp_path: Path) -> None:
     assert read_lines(tmp_path / "log") == [b"one"]
 
 
-@pytest.mark.parametrize("fault", ["flip", "remove", "add", "truncate", "unseal"])
+@pytest.mark.parametrize(
+    "fault", ["flip", "remove", "add", "truncate", "unseal", "make it a directory", "make the seal a directory"]
+)
 def test_a_seal_names_the_file_that_is_not_what_was_sealed(tmp_path: Path, fault: str) -> None:
     box = tmp_path / "e"
     (box / "workspace").mkdir(parents=True)
@@ -64,6 +66,13 @@ def test_a_seal_names_the_file_that_is_not_what_was_sealed(tmp_path: Path, fault
         named.write_bytes(b"version: v8\n")
     elif fault == "remove":
         named.unlink()
+    elif fault == "make it a directory":
+        named.unlink()
+        named.mkdir()
+    elif fault == "make the seal a directory":
+        named = box / "SEAL.json"
+        named.unlink()
+        named.mkdir()
     elif fault == "truncate":
         named.write_bytes(b"")
     elif fault == "add":

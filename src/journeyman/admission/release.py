@@ -11,17 +11,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from journeyman.admission.funnel import funnel
 from journeyman.errors import UserError
 from journeyman.records.admission import Admission, ReleaseManifest
-from journeyman.records.base import Record, canonical_json, sha256_hex
+from journeyman.records.base import Record, canonical_json, first_fault, sha256_hex
 from journeyman.records.task import Split, Task
 from journeyman.store.atomic import create_only, write_atomic
 from journeyman.tasks.package import load_task
 
 MARKER, MANIFEST, DECISIONS, TASKS = "RELEASED", "manifest.json", "admissions.jsonl", "tasks"
 SCREENS, RECEIPT = ".screens", ".receipt.json"  # beside a release, after its name: what was learned or happened later
+
+
+R = TypeVar("R", bound=Record)
 
 
 class Screening(Record):
@@ -140,7 +144,7 @@ def _bytes(directory: Path) -> int:
 
 def _hashes(directory: Path) -> dict[str, str]:
     files = [directory / DECISIONS, *sorted((directory / TASKS).rglob("*"))]
-    return {path.relative_to(directory).as_posix(): sha256_hex(path.read_bytes()) for path in files if path.is_file()}
+    return {path.relative_to(directory).as_posix(): sha256_hex(_read(path)) for path in files if path.is_file()}
 
 
 def open_release(directory: Path) -> Release:
@@ -148,17 +152,31 @@ def open_release(directory: Path) -> Release:
     marker, path = directory / MARKER, directory / MANIFEST
     if not marker.exists():
         raise UserError(f"{directory} has no {MARKER} marker: it was never finished; make the release again")
-    data = path.read_bytes() if path.exists() else b""
-    if sha256_hex(data) != marker.read_text():
+    data = _read(path) if path.exists() else b""
+    if sha256_hex(data).encode() != _read(marker):
         raise UserError(f"{path} or {marker} changed after the release: restore it or make a new release")
-    manifest = ReleaseManifest.parse(data)
+    manifest = _parsed(ReleaseManifest, path, data)
     return Release(directory, manifest, _withdrawn(directory, manifest.digest()))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}): restore it or make a new release") from None
+
+
+def _parsed(kind: type[R], path: Path, data: bytes) -> R:
+    try:
+        return kind.parse(data)
+    except ValueError as error:
+        raise UserError(f"{path} is unreadable ({first_fault(error)}): restore it or make a new release") from None
 
 
 def _withdrawn(directory: Path, digest: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted(directory.with_name(directory.name + SCREENS).glob("*.json")):
-        screening = Screening.parse(path.read_bytes())
+        screening = _parsed(Screening, path, _read(path))
         if screening.release == digest:
             found |= screening.withdrawn
     return found

@@ -20,8 +20,12 @@ class SealBroken(Damaged):
         self.path = path  # None: no file of its own differs
 
 
+def _refused(error: OSError) -> None:
+    raise error
+
+
 def _files(directory: Path) -> Iterator[str]:
-    for base, folders, names in os.walk(directory):
+    for base, folders, names in os.walk(directory, onerror=_refused):
         folders.sort()
         for name in sorted(names):
             path = Path(base, name).relative_to(directory).as_posix()
@@ -46,6 +50,10 @@ def seal(directory: Path) -> Seal:
     return record
 
 
+def _unreadable(error: OSError, path: Path) -> SealBroken:
+    return SealBroken(f"{error.filename or path} cannot be read: {error.strerror}")
+
+
 def read_seal(directory: Path) -> Seal:
     """The seal of a directory. Raises SealBroken where there is none or it is unreadable."""
     path = directory / SEAL_NAME
@@ -53,6 +61,8 @@ def read_seal(directory: Path) -> Seal:
         return Seal.parse(path.read_bytes())
     except FileNotFoundError:
         raise SealBroken(f"{path} is missing: the directory was never sealed") from None
+    except OSError as error:
+        raise _unreadable(error, path) from None
     except ValueError as error:
         raise SealBroken(f"{path} is unreadable: {first_fault(error)}", recheck(directory)) from None
 
@@ -63,8 +73,16 @@ def seal_digest(directory: Path) -> str:
 
 
 def verify_seal(directory: Path) -> Seal:
-    """Recheck every byte. Raises SealBroken naming the first changed, missing or added file."""
+    """Recheck every byte. Raises SealBroken naming the first changed, missing, added or unreadable file."""
     record = read_seal(directory)
+    try:
+        _compare(directory, record)
+    except OSError as error:
+        raise _unreadable(error, directory) from None
+    return record
+
+
+def _compare(directory: Path, record: Seal) -> None:
     present, remedy = set(_files(directory)), recheck(directory)
     for path, digest in sorted(record.files.items()):
         if path not in present:
@@ -75,4 +93,3 @@ def verify_seal(directory: Path) -> Seal:
             raise SealBroken(text, remedy, directory / path)
     if extra := sorted(present - set(record.files)):
         raise SealBroken(f"{directory / extra[0]} was added after sealing: {SEAL_NAME} has it not", remedy)
-    return record
