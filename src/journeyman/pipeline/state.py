@@ -10,12 +10,39 @@ from journeyman.errors import UserError
 from journeyman.pipeline.naming import check_label
 from journeyman.pipeline.progress import Progress
 from journeyman.pipeline.recipe import Recipe
-from journeyman.records.base import canonical_json
+from journeyman.records.base import canonical_json, sha256_hex
 from journeyman.store.atomic import append_line, create_only
 from journeyman.store.layout import Job
 
 TASK_SOURCES = "task_sources.txt"  # in a job's ledger: directories outside the job that tasks were taken from
 SHIPPED_POLICY = Path(__file__).parents[1] / "engines" / "embedded" / "policy"
+
+
+CHECK = "check"  # in a stage's marker: digest of its figures, so that one changed byte shows
+
+
+def _check(figures: dict[str, Any]) -> str:
+    return sha256_hex(canonical_json(figures))
+
+
+def _marked(path: Path) -> dict[str, Any]:
+    """What a stage's marker says. One without a check is of an earlier version. Raises UserError."""
+    try:
+        data = path.read_bytes()
+        figures = json.loads(data)
+        if not isinstance(figures, dict):
+            raise ValueError("it holds no figures")
+        checks = [k for k, v in figures.items() if v == _check({o: w for o, w in figures.items() if o != k})]
+        if data != canonical_json(figures) or checks != [name for name in (CHECK,) if name in figures]:
+            raise ValueError("it changed after it was written")
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}): {_REMEDY}") from None
+    except ValueError as error:
+        raise UserError(f"{path} is not the marker of a finished stage ({error}): {_REMEDY}") from None
+    return {name: value for name, value in figures.items() if name != CHECK}
+
+
+_REMEDY = "restore it, or remove it and add --resume to `journeyman run`, which keeps every finished attempt"
 
 
 @dataclass(frozen=True)
@@ -32,13 +59,13 @@ class Run:
         return self.job.ledger / "stages" / f"{name}.json"
 
     def figures(self, name: str) -> dict[str, Any] | None:
-        """The figures of a complete stage; None where it is not complete."""
+        """The figures of a complete stage; None where it is not complete. Raises UserError for a damaged marker."""
         path = self.stage_marker(name)
-        return json.loads(path.read_bytes()) if path.exists() else None
+        return _marked(path) if path.exists() else None
 
     def complete(self, name: str, figures: dict[str, Any]) -> None:
         """Mark a stage complete with its figures."""
-        create_only(self.stage_marker(name), canonical_json(figures))
+        create_only(self.stage_marker(name), canonical_json({**figures, CHECK: _check(figures)}))
 
     def spend(self, stage: str, started: float, devices: int = 0, /, **figures: Any) -> None:
         """One line of the run ledger: what a stage used (seconds, tokens, money). `devices`: how many it held."""
