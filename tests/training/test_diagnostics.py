@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from journeyman.training.diagnostics import RatioSums, finite, staleness
+from journeyman.training.diagnostics import RatioSums
+from journeyman.training.figures import finite, staleness
 
 
 def sums(*rho: float) -> dict[str, float]:

@@ -36,8 +36,9 @@ from journeyman.training.config import CriticConfig, LearnerConfig, made_with
 from journeyman.training.cpu import settle
 from journeyman.training.credit import GroupCredit, credit
 from journeyman.training.critic import Critic
-from journeyman.training.diagnostics import RatioSums, finite, group_figures
+from journeyman.training.diagnostics import RatioSums
 from journeyman.training.drift import inspect
+from journeyman.training.figures import finite, group_figures
 from journeyman.training.objectives.base import make_objective
 from journeyman.training.objectives.sao import Sao
 from journeyman.training.optim import Optimiser
