@@ -14,6 +14,7 @@ from journeyman.evaluation.report.write import write_report
 from journeyman.evaluation.rows import EpisodeRow
 from journeyman.evaluation.shown import show_episode
 from journeyman.grading.episode import grade_path
+from journeyman.records.base import sha256_hex
 from journeyman.records.grade import Grade
 from journeyman.records.report import Report, ShownEpisode
 from journeyman.store.sealed import SealedEpisode
@@ -94,9 +95,12 @@ def test_the_page_is_light_and_dark_and_fits_a_phone(report: Report) -> None:
     assert "width=device-width" in page
 
 
-def test_json_and_page_are_written_and_the_json_reads_back(report: Report, tmp_path: Path) -> None:
+def test_json_and_page_are_written_and_the_json_reads_back_and_names_the_pages_bytes(
+    report: Report, tmp_path: Path
+) -> None:
     page, data = write_report(report, tmp_path / "report")
-    assert Report.parse(data.read_bytes()) == report.checked()
+    facts = {**report.facts, "index.html": sha256_hex(page.read_bytes())}
+    assert Report.parse(data.read_bytes()) == report.model_copy(update={"facts": facts}).checked()
     assert page.read_text() == render_html(report)
 
 
