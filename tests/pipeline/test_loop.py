@@ -185,6 +185,22 @@ def test_an_attempt_taken_away_a_figure_written_anew_and_another_recipe_are_foun
     assert any(str(run.config) in fault for fault in verify_path(run.root).faults)
 
 
+def test_what_a_finished_run_must_have_is_missed_and_named(made: Made, tmp_path: Path) -> None:
+    run = Job(tmp_path / "copy")
+    shutil.copytree(made.directory, run.root)
+    evaluated, admitted = next(run.sealed("rl")), next(run.sealed("admission"))
+    grades = [next(run.grades_dir(run.key_of(d)).glob("*.json")) for d in (evaluated, admitted)]
+    stages = [run.ledger / "stages" / f"{name}.json" for name in ("tasks", "evaluate")]
+    markers = [p / "CHECKPOINT.json" for p in (run.weights / "sft", run.weights / "rl" / "v1", run.weights / "merged")]
+    pages = [run.report / "index.html", run.report / "report.json"]
+    for path in (*grades, *stages, *markers, *pages, run.data / "sft" / "DATASET.json", run.data / "rl" / "00001"):
+        kept = tmp_path / "kept"
+        path.rename(kept)
+        assert any(str(path) in fault for fault in verify_path(run.root).faults), path
+        kept.rename(path)
+    assert not verify_path(run.root).faults
+
+
 def test_the_command_exits_1_and_names_the_file(made: Made, tmp_path: Path) -> None:
     run = tmp_path / "copy"
     shutil.copytree(made.directory, run)

@@ -1,6 +1,7 @@
-"""`journeyman verify`: it says what it checked, and a training row without its segment's certificate is a fault."""
+"""`journeyman verify`: it says what it checked; a row without its certificate, or a missing part, is a fault."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,11 +13,15 @@ import pytest
 from journeyman.capture.by_hand import seal_by_hand
 from journeyman.datasets.base import Attempt
 from journeyman.datasets.rl import build_rl
+from journeyman.pipeline.progress import Silent
+from journeyman.pipeline.recipe import Recipe, write_resolved
+from journeyman.pipeline.state import Run
 from journeyman.pipeline.verification import verify_path
 from journeyman.records.base import sha256_hex
 from journeyman.records.outcome import Graded
 from journeyman.records.sample import Sample
 from journeyman.store.dataset import MARKER, Dataset
+from journeyman.store.layout import Job
 
 from ..capture.conftest import Opener, opened, renderer, seeded
 
@@ -102,3 +107,96 @@ async def test_a_dataset_alone_is_checked_by_the_certificates_its_rows_carry(job
     _remark(dataset)
     (fault,) = verify_path(dataset).faults
     assert "has other ids than the certificate it carries" in fault
+
+
+@pytest.mark.parametrize("name", ["tokens.i32", "samples.jsonl", "DATASET.json"])
+async def test_what_cannot_be_read_is_a_fault_and_no_traceback(job: Path, name: str) -> None:
+    for path in (job / "data" / "rl" / "00000" / name, next(job.glob("episodes/*/*/*/*/tokens.i32"))):
+        path.unlink()
+        path.mkdir()
+        (fault, *_) = verify_path(job).faults
+        assert str(path) in fault
+        path.rmdir()
+        path.touch()
+
+
+async def test_an_unreadable_grade_or_checkpoint_is_a_fault(job: Path) -> None:
+    (episode,) = job.glob("episodes/*/*/*/*")
+    grade = job / "grades" / episode.relative_to(job / "episodes") / "0.json"
+    checkpoint = job / "weights" / "sft" / "CHECKPOINT.json"
+    for path in (grade, checkpoint):
+        path.mkdir(parents=True)
+    assert verify_path(job).faults == [f"{path} cannot be read: Is a directory" for path in (grade, checkpoint)]
+
+
+async def test_rows_or_weights_without_their_marker_are_a_fault_and_unfinished_ones_are_not(job: Path) -> None:
+    marker = job / "data" / "rl" / "00000" / MARKER
+    marker.unlink()
+    (job / "weights" / "sft").mkdir(parents=True)
+    (job / "weights" / "sft" / "model.safetensors").touch()
+    (job / "weights" / "base").mkdir()
+    (job / "weights" / "base" / "config.json").touch()
+    missing = [job / "weights" / "sft" / "CHECKPOINT.json", marker]
+    assert verify_path(job).faults == [f"{path} is missing" for path in missing]
+    for path in missing:
+        (path.parent / ".unfinished").touch()
+    assert not verify_path(job).faults
+
+
+def _run(job: Path, **finished: dict[str, Any]) -> None:
+    """Make a run of the job, with these stages finished."""
+    recipe = Recipe(name="job", stages=("demonstrations", "sft", "rl", "merge", "evaluate"))
+    run = Run(recipe, Job(job), Silent())
+    write_resolved(recipe, job / "config.toml")
+    (job / "ledger").mkdir(exist_ok=True)
+    for stage, figures in finished.items():
+        run.complete(stage, figures)
+        run.spend(stage, 0.0)
+
+
+async def test_a_run_that_was_killed_lacks_nothing(job: Path) -> None:
+    shutil.rmtree(job / "data")
+    _run(job)
+    assert not verify_path(job).faults
+    (job / "weights" / "rl" / "v1").mkdir(parents=True)
+    (job / "weights" / "rl" / "v1" / "config.json").touch()  # its step was not committed yet
+    _run(job, demonstrations={}, sft={})
+    faults = verify_path(job).faults
+    assert faults == [
+        f"{path} is missing" for path in (job / "data/sft/DATASET.json", job / "weights/sft/CHECKPOINT.json")
+    ]
+
+
+async def test_a_finished_stage_must_have_left_what_it_says(job: Path) -> None:
+    shutil.rmtree(job / "data")
+    _run(job, demonstrations={"episodes": 3}, rl={"steps": 2, "version": 2, "groups": 2}, merge={"skipped": "nothing"})
+    (job / "ledger" / "spent.jsonl").unlink()
+    faults = verify_path(job).faults
+    for said in (
+        "ledger/stages/sft.json is missing, and merge has begun after it",
+        "data/sft/DATASET.json is missing",
+        "spent.jsonl has no line of demonstrations",
+        "groups.jsonl has 0 of 2 groups that ended",
+        "updates.jsonl ends after 0 steps at version 0",
+        "episodes/expert: 0 of 3 episodes are here",
+    ):
+        assert any(said in fault for fault in faults), said
+    assert not any("merged" in fault for fault in faults)
+
+
+async def test_a_damaged_or_missing_word_of_the_run_is_named(job: Path) -> None:
+    shutil.rmtree(job / "data")
+    _run(job, demonstrations={})
+    marker = job / "ledger" / "stages" / "demonstrations.json"
+    for data in (b"", b"[]", marker.read_bytes()[:-1]):
+        marker.write_bytes(data)
+        assert any(str(marker) in fault for fault in verify_path(job).faults)
+    for name in ("updates.jsonl", "figures.jsonl", "groups.jsonl", "spent.jsonl"):
+        log = job / "ledger" / name
+        log.write_bytes(b'{"stage": 1}\n')
+        assert any(f"{log}, line 1 is unreadable" in fault for fault in verify_path(job).faults)
+    (job / "config.toml").unlink()
+    assert any("config.toml is missing" in fault for fault in verify_path(job).faults)
+    _run(job)
+    shutil.rmtree(job / "ledger")
+    assert verify_path(job).faults == [f"{job / 'ledger'} is missing: nothing says what the run has finished"]

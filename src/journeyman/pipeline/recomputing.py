@@ -1,20 +1,19 @@
-"""Whether a run's report says what is sealed there: every arm and comparison again, from seals and grades alone.
+"""Whether a run's report says what is there: arms and comparisons from seals and grades, curves from the ledger.
 
-A figure that does not follow is a fault, and so is an attempt that the recipe asks for and that is not here.
+A figure that does not follow is a fault, and so is a page that is not the report's.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from journeyman.errors import UserError
-from journeyman.evaluation.build import build_report
-from journeyman.evaluation.rows import read_rows
+from journeyman.evaluation.report.write import PAGE
 from journeyman.pipeline.progress import Silent
 from journeyman.pipeline.recipe import load_recipe
-from journeyman.pipeline.stages.report import CONFIG, config_digest, heldout_tasks, policies_of
+from journeyman.pipeline.stages.report import CONFIG, build, config_digest
 from journeyman.pipeline.state import Run
-from journeyman.records.base import first_fault
+from journeyman.records.base import first_fault, sha256_hex
 from journeyman.records.report import Arm, Report
-from journeyman.records.task import Task
 from journeyman.store.layout import Job
 
 _DIGITS = 9  # figures are means of floats, and are the same in any order of adding to fewer digits than this
@@ -36,34 +35,33 @@ def report_faults(job: Job) -> Iterator[str]:
         return
     try:
         run = Run(load_recipe(job.config), job, Silent())
-        tasks = heldout_tasks(run)
+        found = build(run)
     except UserError as error:
         yield f"{path} cannot be recomputed: {error}"
         return
     if told.facts.get(CONFIG, config_digest(job)) != config_digest(job):
         yield f"{job.config} changed after {path} was written"
-    policies = policies_of(run)
-    rows = read_rows(job, [d for policy in policies for d in job.sealed(policy)], tasks)
-    found = build_report(run.recipe.name, rows, policies, k=run.recipe.evaluation.attempts)
     for label in dict.fromkeys(arm.label for arm in (*told.arms, *found.arms)):
         one, other = (next((a for a in report.arms if a.label == label), None) for report in (told, found))
         if one is None or other is None or _figures(one) != _figures(other):
             yield f"{path} says {_said(one)} of {label}; the sealed episodes and grades say {_said(other)}"
     if _compared(told) != _compared(found):
         yield f"{path} compares policies otherwise than the sealed episodes and grades do"
-    if run.figures("evaluate") is not None:
-        yield from _missing(run, found, tasks)
+    yield from _drawn(path, told, found, job)
 
 
-def _missing(run: Run, found: Report, tasks: dict[str, Task]) -> Iterator[str]:
-    """Arms of a finished evaluation with fewer attempts than the recipe asks for."""
-    evaluation = run.recipe.evaluation
-    for policy in found.policies:
-        for temperature in evaluation.temperatures:
-            asked = len(tasks) * (evaluation.attempts if temperature else evaluation.greedy_attempts)
-            arm = found.arm(policy, temperature)
-            if (here := arm.attempted if arm else 0) != asked:
-                yield f"{run.job.episodes / policy}: {here} of {asked} attempts at T = {temperature:g} are here"
+def _drawn(path: Path, told: Report, found: Report, job: Job) -> Iterator[str]:
+    """Curves that are not the ledger's, and a page that is not the report's."""
+    ledgers = {curve.name: (curve.steps, curve.values) for curve in found.curves}
+    for curve in told.curves:
+        if ledgers.get(curve.name) != (curve.steps, curve.values):
+            yield f"{path} draws {curve.name} otherwise than {job.ledger / 'updates.jsonl'} and figures.jsonl have it"
+            break
+    page = job.report / PAGE
+    if not page.is_file():
+        yield f"{page} is missing: type journeyman report {job.root} to write it again"
+    elif told.facts.get(PAGE, digest := sha256_hex(page.read_bytes())) != digest:
+        yield f"{page} is not the page of {path}: type journeyman report {job.root} to write it again"
 
 
 def _said(arm: Arm | None) -> str:

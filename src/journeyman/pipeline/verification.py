@@ -1,10 +1,13 @@
 """Recheck everything immutable below a path, offline and without a model; the first fault of each part is named.
 
 Invariant: a training row is bound to its segment's certificate, and where the episode is here, to the sealed ids.
+What cannot be read is a fault like any other.
 """
 
 import hashlib
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,17 +17,20 @@ from journeyman.admission.release import MARKER as RELEASED
 from journeyman.admission.release import verify_release
 from journeyman.capture.verify import Verified, verify_job
 from journeyman.errors import JourneymanError, UserError
+from journeyman.grading.base import OFFICIAL
+from journeyman.pipeline.finished import CHECKPOINT, Told, missing, read_told, unmarked
 from journeyman.pipeline.recomputing import report_faults
 from journeyman.records.base import first_fault, sha256_hex
+from journeyman.records.episode import Seal
 from journeyman.records.grade import Grade
 from journeyman.records.sample import Checkpoint
 from journeyman.store.dataset import MARKER as DATASET
 from journeyman.store.dataset import Dataset
 from journeyman.store.layout import SEAL_NAME, Job
-from journeyman.store.seal import seal_digest
+from journeyman.store.seal import is_sealed, seal_digest
 from journeyman.tokens.certificate import Certificate
 
-CHECKPOINT = "CHECKPOINT.json"
+ATTEMPT_DEPTH = 5  # of JOB/episodes/policy/task/group/attempt.try
 
 
 class Checked(NamedTuple):
@@ -35,14 +41,41 @@ class Checked(NamedTuple):
     said: tuple[str, ...] = ()
 
 
+@dataclass
+class _Seen:
+    """What one part says that another is held against."""
+
+    told: Told | None = None  # None: of no run
+    verified: Verified | None = None  # None: the episodes are elsewhere
+    graded: set[str] = field(default_factory=set)  # keys of episodes with an official grade, sound or not
+    rewards: dict[str, dict[str, float]] = field(default_factory=dict)  # episode -> those of its official grade
+    datasets: dict[Path, Dataset] = field(default_factory=dict)  # sound ones
+
+    def half(self, directory: Path, names: Iterable[str]) -> bool:
+        """Whether a killed run left only part of the directory, and may have."""
+        may = self.told is not None and not self.told.settled(directory)
+        return may and not all((directory / name).exists() for name in names)
+
+
 def verify_path(path: Path) -> Checked:
     """Check a run, a release, an episode, a dataset or a checkpoint. Raises UserError where it is none of these."""
+    try:
+        return _checked(path)
+    except OSError as error:
+        return Checked({}, [_unreadable(error)])
+
+
+def _unreadable(error: OSError) -> str:
+    return f"{error.filename} cannot be read: {error.strerror}"
+
+
+def _checked(path: Path) -> Checked:
     if (path / SEAL_NAME).exists():
         return _episode(path)
     for marker, check in ((RELEASED, _releases), (DATASET, _datasets), (CHECKPOINT, _checkpoints)):
         if (path / marker).exists():
             counts: dict[str, int] = {}
-            faults = list(check([path], counts))
+            faults = list(check([path], counts, _Seen()))
             return Checked(counts, faults)
     if (path / "turns.jsonl").exists():
         raise UserError(
@@ -87,39 +120,83 @@ def _counts(verified: Verified) -> dict[str, int]:
 
 
 def _run(job: Job) -> Checked:
+    if closed := list(_closed(job.root, ATTEMPT_DEPTH)):
+        return Checked({}, closed)  # what lies in there would be told missing
+    told, faults = read_told(job)
     verified = verify_job(job.root)
     counts = _counts(verified)
-    faults = [str(f) for f in verified.faults]
-    faults += _grades(job, counts)
-    faults += _releases([p.parent for p in sorted(job.tasks.glob(f"*/{RELEASED}"))], counts)
-    faults += _datasets([p.parent for p in sorted(job.data.glob(f"**/{DATASET}"))], counts, verified)
-    faults += _checkpoints([p.parent for p in sorted(job.weights.glob(f"**/{CHECKPOINT}"))], counts)
+    seen = _Seen(told, verified)
+    faults += _grades(job, counts, seen)
+    faults += [str(f) for f in verified.faults if not _in_flight(job, f.episode, seen)]
+    faults += _releases([p.parent for p in sorted(job.tasks.glob(f"*/{RELEASED}"))], counts, seen)
+    faults += _datasets([p.parent for p in sorted(job.data.glob(f"**/{DATASET}"))], counts, seen)
+    faults += _checkpoints([p.parent for p in sorted(job.weights.glob(f"**/{CHECKPOINT}"))], counts, seen)
+    whole = not faults  # what is broken already cannot be recomputed
+    if told is None:
+        faults += [f"{path} is missing" for path in unmarked(job, None)]
+    else:
+        sound, broken = {n.partition("/")[2] for n in verified.seals}, {job.key_of(f.episode) for f in verified.faults}
+        faults += missing(told, sound | broken, seen.graded | broken)
+        counts["optimiser steps"] = len(told.updates)
     if (job.report / "report.json").exists():
         counts["reports"] = 1
-        faults += report_faults(job) if not faults else []  # what is broken already cannot be recomputed
-    return Checked(counts, faults)
+        faults += report_faults(job) if whole else []
+    return Checked({kind: n for kind, n in counts.items() if n or kind != "optimiser steps"}, faults)
 
 
-def _grades(job: Job, counts: dict[str, int]) -> Iterator[str]:
+def _in_flight(job: Job, episode: Path, seen: _Seen) -> bool:
+    """Whether an attempt was never sealed because the run was killed before."""
+    key = job.key_of(episode)
+    return seen.told is not None and seen.told.going(key) and key not in seen.graded and not is_sealed(episode)
+
+
+def _closed(directory: Path, depth: int) -> Iterator[str]:
+    """Directories down to `depth` that cannot be listed or entered."""
+    if not os.access(directory, os.R_OK | os.X_OK):
+        yield f"{directory} cannot be read: nothing in it was checked"
+    elif depth:
+        with os.scandir(directory) as found:
+            inner = sorted(entry.path for entry in found if entry.is_dir())
+        for path in inner:
+            yield from _closed(Path(path), depth - 1)
+
+
+def _grades(job: Job, counts: dict[str, int], seen: _Seen) -> Iterator[str]:
     """Every grade joins a seal that is what it was when it was graded."""
     for path in sorted(job.grades.glob("*/*/*/*/*.json")):
         counts["grades"] = counts.get("grades", 0) + 1
-        episode = job.episodes / path.parent.relative_to(job.grades)
-        data = path.read_bytes()
+        key = path.parent.relative_to(job.grades).as_posix()
         try:
+            data = path.read_bytes()
             grade = Grade.parse(data)
-        except ValueError as error:
-            yield f"{path} is unreadable: {first_fault(error)}"
+        except (OSError, ValueError) as error:
+            seen.graded.add(key)
+            yield _unparsed(path, error)
             continue
+        if grade.grader.name == OFFICIAL:
+            seen.graded.add(key)
+            seen.rewards[grade.episode] = grade.rewards
+        episode = job.episode_dir(key)
         if not grade.is_what(data):
             yield f"{path} changed after it was written"
         elif grade.grader.digest() != path.stem:
             yield f"{path} is not named after the grader in it"
-        elif not (episode / SEAL_NAME).exists() or seal_digest(episode) != grade.seal_digest:
+        elif not _sealed_as(episode, grade.seal_digest):
             yield f"{path} grades a seal that is not the one of {episode}"
 
 
-def _releases(directories: list[Path], counts: dict[str, int]) -> Iterator[str]:
+def _sealed_as(episode: Path, digest: str) -> bool:
+    try:
+        return seal_digest(episode) == digest
+    except OSError:
+        return False
+
+
+def _unparsed(path: Path, error: OSError | ValueError) -> str:
+    return _unreadable(error) if isinstance(error, OSError) else f"{path} is unreadable: {first_fault(error)}"
+
+
+def _releases(directories: list[Path], counts: dict[str, int], _seen: _Seen) -> Iterator[str]:
     for directory in directories:
         try:
             release = verify_release(directory)
@@ -128,20 +205,25 @@ def _releases(directories: list[Path], counts: dict[str, int]) -> Iterator[str]:
             yield str(error)
 
 
-def _datasets(directories: list[Path], counts: dict[str, int], verified: Verified | None = None) -> Iterator[str]:
-    """`verified`: the episodes that the rows are of; None: they are elsewhere, and rows are checked by themselves."""
+def _datasets(directories: list[Path], counts: dict[str, int], seen: _Seen) -> Iterator[str]:
+    """Every byte, and every row against its episode; where the episodes are elsewhere, rows by themselves."""
     for directory in directories:
         counts["datasets"] = counts.get("datasets", 0) + 1
         try:
+            if seen.half(directory, Seal.parse((directory / DATASET).read_bytes()).files):
+                continue
             dataset = Dataset.open(directory)
             counts["training rows"] = counts.get("training rows", 0) + len(dataset.samples)
-            fault = next(filter(None, (_row_fault(dataset, i, verified) for i in range(len(dataset.samples)))), "")
+            rows = range(len(dataset.samples))
+            fault = next(filter(None, (_row_fault(dataset, i, seen.verified) for i in rows)), "")
             if fault:
                 yield f"{directory}: {fault}"
+            else:
+                seen.datasets[directory] = dataset
         except JourneymanError as error:
             yield str(error)
-        except ValueError as error:
-            yield f"{directory / DATASET} is unreadable: {first_fault(error)}"
+        except (OSError, ValueError) as error:
+            yield _unparsed(directory / DATASET, error)
 
 
 def _row_fault(dataset: Dataset, index: int, verified: Verified | None) -> str:
@@ -167,20 +249,29 @@ def _row_fault(dataset: Dataset, index: int, verified: Verified | None) -> str:
     return ""
 
 
-def _checkpoints(directories: list[Path], counts: dict[str, int]) -> Iterator[str]:
+def _checkpoints(directories: list[Path], counts: dict[str, int], seen: _Seen) -> Iterator[str]:
     for directory in directories:
         counts["checkpoints"] = counts.get("checkpoints", 0) + 1
-        data = (directory / CHECKPOINT).read_bytes()
         try:
+            data = (directory / CHECKPOINT).read_bytes()
             record = Checkpoint.parse(data)
-        except ValueError as error:
-            yield f"{directory / CHECKPOINT} is unreadable: {first_fault(error)}"
+        except (OSError, ValueError) as error:
+            yield _unparsed(directory / CHECKPOINT, error)
             continue
         if not record.is_what(data):
             yield f"{directory / CHECKPOINT} changed after it was written"
-            continue
-        for name, digest in sorted(record.files.items()):
-            path = directory / name
-            if not path.exists() or sha256_hex(path.read_bytes()) != digest:
-                yield f"{path} is missing or changed after it was written"
-                break
+        elif not seen.half(directory, record.files):
+            yield from _first_changed(directory, record)
+
+
+def _first_changed(directory: Path, record: Checkpoint) -> Iterator[str]:
+    for name, digest in sorted(record.files.items()):
+        path = directory / name
+        try:
+            changed = not path.exists() or sha256_hex(path.read_bytes()) != digest
+        except OSError as error:
+            yield _unreadable(error)
+            return
+        if changed:
+            yield f"{path} is missing or changed after it was written"
+            return
