@@ -201,6 +201,25 @@ def test_what_a_finished_run_must_have_is_missed_and_named(made: Made, tmp_path:
     assert not verify_path(run.root).faults
 
 
+def test_a_changed_advantage_curve_or_page_is_found(made: Made, tmp_path: Path) -> None:
+    run = Job(tmp_path / "copy")
+    shutil.copytree(made.directory, run.root)
+    whole = updates(run)
+    for change, said in (
+        (lambda u: u["groups"][next(iter(u["groups"]))][0].update(advantage=0.777), "advantage is 0.777"),
+        (lambda u: u["metrics"].update(entropy=0.777), "draws entropy otherwise"),
+        (lambda u: u.update(step=5), "does not follow"),
+    ):
+        lines = [u.model_dump(mode="json") for u in whole]
+        change(lines[-1])
+        (run.ledger / "updates.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        assert any("updates.jsonl" in fault and said in fault for fault in verify_path(run.root).faults), said
+    (run.ledger / "updates.jsonl").write_bytes(b"".join(u.canonical() + b"\n" for u in whole))
+    page = run.report / "index.html"
+    page.write_bytes(page.read_bytes() + b" ")
+    assert any(f"{page} is not the page" in fault for fault in verify_path(run.root).faults)
+
+
 def test_the_command_exits_1_and_names_the_file(made: Made, tmp_path: Path) -> None:
     run = tmp_path / "copy"
     shutil.copytree(made.directory, run)

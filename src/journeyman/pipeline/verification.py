@@ -20,6 +20,7 @@ from journeyman.errors import JourneymanError, UserError
 from journeyman.grading.base import OFFICIAL
 from journeyman.pipeline.finished import CHECKPOINT, Told, missing, read_told, unmarked
 from journeyman.pipeline.recomputing import report_faults
+from journeyman.pipeline.relearning import step_faults
 from journeyman.records.base import first_fault, sha256_hex
 from journeyman.records.episode import Seal
 from journeyman.records.grade import Grade
@@ -138,6 +139,7 @@ def _run(job: Job) -> Checked:
         sound, broken = {n.partition("/")[2] for n in verified.seals}, {job.key_of(f.episode) for f in verified.faults}
         faults += missing(told, sound | broken, seen.graded | broken)
         counts["optimiser steps"] = len(told.updates)
+        faults += step_faults(told, seen.datasets, seen.rewards)
     if (job.report / "report.json").exists():
         counts["reports"] = 1
         faults += report_faults(job) if whole else []
