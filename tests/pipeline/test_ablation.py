@@ -76,7 +76,7 @@ def test_the_recipe_that_ships_names_every_method_with_its_own_credit() -> None:
         "sao": "critic",
     }
     episodes = {cell.recipe.rl.groups_per_step * cell.recipe.rl.group_size for cell in planned}
-    assert episodes == {80}
+    assert len(episodes) == 1
     shaping = {cell.recipe.rl.credit.shaping for cell in planned}
     assert len(shaping) == 1
     assert {cell.recipe.stages for cell in planned} == {("rl", "evaluate")}

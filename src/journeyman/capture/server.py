@@ -26,7 +26,8 @@ from journeyman.capture.dialects.body import json_body
 from journeyman.capture.dialects.chat import ChatDialect
 from journeyman.capture.dialects.continuing import continued
 from journeyman.capture.dialects.messages import MessagesDialect
-from journeyman.capture.dialects.parameters import check_engine, shallow
+from journeyman.capture.dialects.parameters import check_engine
+from journeyman.capture.dialects.refusing import shallow
 from journeyman.capture.dialects.responses import ResponsesDialect
 from journeyman.capture.http import quiet_log, unknown_route
 from journeyman.capture.reading import reading

@@ -65,12 +65,6 @@ def _directories(wish: Wish) -> Sequence[Path]:
     return found
 
 
-def label_of(policy: str) -> str:
-    """What episodes of a policy that a user named are filed under."""
-    path = Path(policy)
-    return path.name if path.name not in ("", "..") else path.resolve().name
-
-
 def weights_of(policy: str) -> Path:
     """The weights directory a user named. Raises UserError."""
     if policy in ("base", *SCRIPTS):
