@@ -85,7 +85,7 @@ MISTAKES = {
     "unknown option": (["run", "--resum"], "--resume"),
     "missing argument": (["run"], "RECIPE"),
     "one argument too many": (["tasks", "types", "x"], "unexpected extra argument"),
-    "recipe that is not there": (["run", "nothing.toml"], "no recipe at nothing.toml"),
+    "recipe that is not there": (["run", "nothing.toml"], "nothing.toml does not exist: give a .toml file"),
     "recipe that is a directory": (["run", "."], "Is a directory"),
     "override that is none": (["run", "nothing.toml", "--set"], "--set"),
     "run that is not there": (["verify", "nowhere"], "nowhere is no directory"),

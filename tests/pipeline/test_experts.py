@@ -100,7 +100,6 @@ def test_a_mistake_in_any_policy_is_named_before_the_first_is_made(data: dict[st
 
 def test_an_ordinary_recipe_is_none_of_several_policies() -> None:
     assert load_experts(ROOT / "recipes" / "quickstart.toml") is None
-    assert load_experts(ROOT / "recipes" / "nothing.toml") is None
 
 
 def row(policy: str, kind: str, task: int, reward: float) -> EpisodeRow:

@@ -1,5 +1,6 @@
 """Recipes: closed, typed, one line per mistake; speed is no part of what a recipe is."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -96,10 +97,19 @@ def test_a_mistake_in_a_recipe_is_one_line_that_names_it(tmp_path: Path, text: s
 
 
 def test_a_recipe_that_is_not_there_says_what_to_give(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"no recipe at .*give a \.toml file"):
+    with pytest.raises(UserError, match=r"does not exist: give a \.toml file"):
         load_recipe(tmp_path / "nothing.toml")
     with pytest.raises(UserError, match="Is a directory"):
         load_recipe(tmp_path)
+
+
+@pytest.mark.parametrize("damaged", [b"\xff", b"name = [", b"a = " + b"[" * 5000, b"name = 3"])
+def test_a_run_whose_recipe_was_damaged_is_one_line_and_stays_as_it_is(tmp_path: Path, damaged: bytes) -> None:
+    target = tmp_path / "config.toml"
+    target.write_bytes(damaged)
+    with pytest.raises(UserError, match=re.escape(str(target))):
+        write_resolved(Recipe(name="r"), target)
+    assert target.read_bytes() == damaged
 
 
 def test_overrides_are_toml_values_and_unknown_ones_are_refused(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ OUT/shared is an ordinary run (tasks, demonstrations, SFT and its evaluation), O
 (RL and its evaluation) that starts from the shared policy on the shared release. Nothing is done twice.
 """
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +22,7 @@ from journeyman.pipeline.recipe import Recipe, parse_recipe
 from journeyman.pipeline.run import carry_out
 from journeyman.pipeline.state import Run
 from journeyman.records.base import Record
-from journeyman.store.config_file import parse_config, parsed
+from journeyman.store.config_file import parse_config, read_values
 from journeyman.store.layout import Job
 from journeyman.tasks.package import load_task
 
@@ -61,14 +60,7 @@ class Cell(NamedTuple):
 
 def load_ablation(path: Path) -> Ablation:
     """Read an ablation's TOML. Raises UserError."""
-    try:
-        data = parsed(tomllib.loads, path.read_text(), path)
-    except OSError as error:
-        raise UserError(
-            f"{path} cannot be read ({error.strerror}): give recipes/ablation.toml or one like it"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not TOML: {error}") from None
+    data = read_values(path, "recipes/ablation.toml or one like it")
     data.setdefault("name", path.stem)
     try:
         return parse_config(data, Ablation)

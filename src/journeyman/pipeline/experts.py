@@ -4,7 +4,6 @@ OUT/tasks is an ordinary run that makes and admits the tasks; OUT/policies/NAME 
 an earlier policy or by merging several; OUT/evaluation has all of them on the same held-out tasks.
 """
 
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -17,13 +16,13 @@ from journeyman.evaluation.rows import EpisodeRow, read_rows
 from journeyman.pipeline.experts_table import told
 from journeyman.pipeline.naming import check_segment
 from journeyman.pipeline.progress import Progress
-from journeyman.pipeline.recipe import Recipe, check_merge, parse_recipe, with_overrides
+from journeyman.pipeline.recipe import RECIPE_FILE, Recipe, check_merge, parse_recipe, with_overrides
 from journeyman.pipeline.run import carry_out
 from journeyman.pipeline.state import Run
 from journeyman.pipeline.training_runs import process
 from journeyman.records.base import Record
 from journeyman.store.atomic import write_atomic
-from journeyman.store.config_file import parse_config, parsed
+from journeyman.store.config_file import parse_config, read_values
 from journeyman.store.layout import Job
 from journeyman.store.lock import hold
 from journeyman.tasks.package import load_task
@@ -114,11 +113,8 @@ def parse_experts(data: dict[str, Any], path: Path) -> Experts:
 
 
 def load_experts(path: Path, overrides: tuple[str, ...] = ()) -> Experts | None:
-    """The recipe of several policies at `path`; None where it is an ordinary one. `overrides` as `load_recipe`'s."""
-    try:
-        data = parsed(tomllib.loads, path.read_text(), path)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return None  # whoever reads it as a recipe says what is wrong
+    """The recipe of several policies at `path`; None where it is an ordinary one. As `load_recipe` otherwise."""
+    data = read_values(path, RECIPE_FILE)
     return parse_experts(with_overrides(data, overrides), path) if "policies" in data else None
 
 

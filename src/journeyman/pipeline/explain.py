@@ -5,7 +5,6 @@ Reads sealed bytes, grades and the learner's updates only; recomputes the advant
 
 import json
 import re
-import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from journeyman.records.sample import MemberUpdate, Update
 from journeyman.records.task import Task, WorldFile
 from journeyman.records.turn import Segment, Turn
 from journeyman.store.atomic import read_lines
+from journeyman.store.config_file import read_values
 from journeyman.store.layout import Job, exists
 from journeyman.store.reading import read_records
 from journeyman.store.sealed import SealedEpisode
@@ -199,7 +199,7 @@ def task_directory(job: Job, slug: str) -> Path:
 
 def _sources(job: Job) -> list[Path]:
     """Directories outside the job that its tasks came from."""
-    config = tomllib.loads(job.config.read_text()) if job.config.exists() else {}
+    config = read_values(job.config, "the run as it was") if job.config.exists() else {}
     release = config.get("tasks", {}).get("from_release")
     given = [line.decode() for line in read_lines(job.ledger / TASK_SOURCES)]
     return [Path(path) for path in (*given, *([release] if release else []))]

@@ -3,7 +3,6 @@
 Unknown keys are errors that name the nearest key. The resolved recipe is written into the job before work starts.
 """
 
-import tomllib
 from difflib import get_close_matches
 from pathlib import Path
 from re import fullmatch
@@ -21,13 +20,14 @@ from journeyman.records.base import Record, canonical_json, sha256_hex
 from journeyman.records.grade import OPTIMISED, REPORTED
 from journeyman.records.task import Size
 from journeyman.store.atomic import write_atomic
-from journeyman.store.config_file import parse_config
+from journeyman.store.config_file import parse_config, read_values, toml_values
 from journeyman.training.config import ForwardConfig, ModelConfig, OptimiserConfig
 from journeyman.training.credit import CreditConfig
 from journeyman.training.methods import with_credit
 from journeyman.training.schedule import ScheduleConfig
 from journeyman.worlds.registry import ENVIRONMENT_TYPES, environment_type
 
+RECIPE_FILE = "a .toml file, e.g. recipes/quickstart.toml"  # what to give where a recipe is none
 MADE_BY = {"sft": "sft", "rl": "rl", "merged": "merge"}
 """Policy of a run -> the stage that makes it."""
 
@@ -310,14 +310,7 @@ class Recipe(Record):
 
 def load_recipe(path: Path, overrides: tuple[str, ...] = ()) -> Recipe:
     """Read a recipe; `overrides` are dotted `section.key=value` (TOML values). Raises UserError."""
-    try:
-        data = tomllib.loads(path.read_text())
-    except FileNotFoundError:
-        raise UserError(f"no recipe at {path}: give a .toml file, e.g. recipes/quickstart.toml") from None
-    except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror}): give a .toml file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not TOML: {error}") from None
+    data = read_values(path, RECIPE_FILE)
     if not data and not overrides:
         raise UserError(f"{path} says nothing: start from recipes/quickstart.toml")
     if "methods" in data:
@@ -346,8 +339,8 @@ def _apply(data: dict[str, Any], override: str) -> None:
     if not equals or not dotted:
         raise UserError(f"override {override!r} is not section.key=value, e.g. rl.steps=10")
     try:
-        value = tomllib.loads(f"v = {text}")["v"]
-    except tomllib.TOMLDecodeError:
+        value = toml_values(f"v = {text}")["v"]
+    except ValueError:
         value = text
     *parents, key = dotted.split(".")
     for parent in parents:
@@ -360,7 +353,7 @@ def _apply(data: dict[str, Any], override: str) -> None:
 def write_resolved(recipe: Recipe, path: Path) -> None:
     """Write the resolved recipe; a job of another recipe in the same place is refused. Raises UserError."""
     if path.exists():
-        there = parse_recipe(tomllib.loads(path.read_text()), path)
+        there = parse_recipe(read_values(path, "another --out"), path)
         if there.identity() != recipe.identity():
             raise UserError(f"{path.parent} holds a run of another recipe: give another --out, or its own recipe")
     data = recipe.model_dump(mode="json", exclude_none=True)

@@ -3,7 +3,7 @@
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
@@ -14,29 +14,40 @@ from journeyman.errors import UserError
 from journeyman.records.base import Record
 
 C = TypeVar("C", bound=Record)
+_TOO_DEEP = "nests tables or lists too deep to be read: remove those"
 _NAMED = "NAME"  # stands in a path for the name that a table was given
 
 
 def load_config(path: Path, kind: type[C]) -> C:
     """Read and check a config file. Raises UserError: one line with the value and the remedy."""
+    return parse_config(read_values(path, "the path of a config file"), kind)
+
+
+def read_values(path: Path, wanted: str) -> dict[str, Any]:
+    """The keys of a TOML or .json file. Raises UserError saying what is wrong, and to give what is `wanted`."""
+    kind = "JSON" if path.suffix == ".json" else "TOML"
     try:
-        data = path.read_bytes()
-        values = parsed(json.loads if path.suffix == ".json" else tomllib.loads, data.decode(), path)
+        text = path.read_bytes().decode()
+        values = json.loads(text) if kind == "JSON" else toml_values(text)
     except FileNotFoundError:
-        raise UserError(f"{path} does not exist: give the path of a config file") from None
+        raise UserError(f"{path} does not exist: give {wanted}") from None
     except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror}): give the path of a config file") from None
-    except ValueError as error:
-        raise UserError(f"{path} is not readable as {path.suffix or 'TOML'}: {error}") from None
-    return parse_config(values, kind)
-
-
-def parsed(loads: Callable[[str], Any], text: str, path: Path) -> Any:
-    """What `loads` makes of `text`, read from `path`. Raises as it does, and UserError where it is nested too deep."""
-    try:
-        return loads(text)
+        raise UserError(f"{path} cannot be read ({error.strerror}): give {wanted}") from None
     except RecursionError:
-        raise UserError(f"{path} nests tables or lists too deep to be read: remove those") from None
+        raise UserError(f"{path} {_TOO_DEEP}") from None
+    except ValueError as error:
+        raise UserError(f"{path} is not {kind}: {error}") from None
+    if not isinstance(values, dict):
+        raise UserError(f"{path} is a {type(values).__name__}, not a table of keys: give {wanted}")
+    return values
+
+
+def toml_values(text: str) -> dict[str, Any]:
+    """The keys of TOML text. Raises ValueError, also where it is nested too deep."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
 
 
 def parse_config(values: dict[str, Any], kind: type[C]) -> C:
@@ -46,7 +57,7 @@ def parse_config(values: dict[str, Any], kind: type[C]) -> C:
             raise UserError(f"{odd} is not a finite number: write one")
         return kind.model_validate(values)
     except RecursionError:
-        raise UserError("tables or lists are nested too deep to be read: remove those") from None
+        raise UserError(f"it {_TOO_DEEP}") from None
     except ValidationError as error:
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")  # a typo explains what is missing
         where = ".".join(str(part) for part in first["loc"])

@@ -6,7 +6,6 @@ agent's box, and its tests are named, one criterion each, before any rollout (wi
 
 import shutil
 import tempfile
-import tomllib
 from pathlib import Path
 
 from journeyman.errors import SandboxFailure, UserError
@@ -14,6 +13,7 @@ from journeyman.records.base import Record, canonical_json, first_fault, sha256_
 from journeyman.records.rubric import Check, Criterion, Rubric
 from journeyman.records.task import Budget, Plan, PlanStep, Requirement, Task, TaskMetadata, ToolCall, WorldFile
 from journeyman.sandbox.base import SandboxProvider, SandboxSpec, WorkspaceChange
+from journeyman.store.config_file import toml_values
 from journeyman.tasks.verifier import VerifierSpec, run_verifier, survey
 
 SUITE, VERSION = "claw-bench", "0.1.0"
@@ -48,7 +48,7 @@ def source_dirs(suite: Path) -> tuple[Path, ...]:
 def _read_toml(source: Path) -> ClawToml:
     path = source / "task.toml"
     try:
-        return ClawToml.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return ClawToml.model_validate(toml_values(path.read_text(encoding="utf-8")))
     except ValueError as error:  # not text, not TOML, or not the suite's fields
         raise UserError(f"{path}: {first_fault(error)}") from None
 

@@ -4,7 +4,6 @@ Invariant: what is written is a pure function of the metadata, and reading refus
 """
 
 import difflib
-import tomllib
 from typing import Any
 
 import tomli_w
@@ -13,6 +12,7 @@ from pydantic import Field, ValidationError
 from journeyman.errors import UserError
 from journeyman.records.base import Record, first_fault
 from journeyman.records.task import Budget, Requirement, ServiceGrant, TaskMetadata, WorldFile
+from journeyman.store.config_file import toml_values
 
 SCHEMA_VERSION = "1.4"
 WORKSPACE = "/workspace"
@@ -95,11 +95,11 @@ def task_toml(ours: OurMetadata) -> bytes:
 def read_task_toml(data: bytes, where: str) -> TaskToml:
     """Parse the file. Raises UserError naming the first unknown key (and the nearest known one) or wrong value."""
     try:
-        return TaskToml.model_validate(tomllib.loads(data.decode()))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{where}: not TOML: {error}") from None
+        return TaskToml.model_validate(toml_values(data.decode()))
     except ValidationError as error:
         raise UserError(f"{where}: {_first(error)}") from None
+    except ValueError as error:
+        raise UserError(f"{where}: not TOML: {error}") from None
 
 
 def _first(error: ValidationError) -> str:
