@@ -5,13 +5,13 @@ from typing import Any
 
 from journeyman.records.rubric import Rubric
 from journeyman.worlds.base import COMPACT_BUDGET, FileDraft, WorldDraft, text_file
-from journeyman.worlds.cases.kind import RUMOUR, CaseType
+from journeyman.worlds.cases.authored import RUMOUR, Authored
 from journeyman.worlds.cases.plans import compact_path, negatives, reading, reference, writing
 from journeyman.worlds.cases.rubric import attributes, criteria, requirements, shown
 from journeyman.worlds.cases.wording import WORDS, hint, listed, told
 
 
-def realise(kind: CaseType[Any], truth: Any) -> WorldDraft:
+def realise(kind: Authored[Any], truth: Any) -> WorldDraft:
     """The compact world of a truth."""
     rng = random.Random(f"compact:{truth.seed}:{truth.split}:{kind.name}")
     path = compact_path(truth)
@@ -42,7 +42,7 @@ def realise(kind: CaseType[Any], truth: Any) -> WorldDraft:
     )
 
 
-def _files(kind: CaseType[Any], truth: Any, rng: random.Random) -> tuple[dict[str, FileDraft], dict[str, str]]:
+def _files(kind: Authored[Any], truth: Any, rng: random.Random) -> tuple[dict[str, FileDraft], dict[str, str]]:
     """Files by path, and paths by source id. The rumour is one more file, named for how it reached the folder."""
     files: dict[str, FileDraft] = {}
     where: dict[str, str] = {}
@@ -61,7 +61,7 @@ def _files(kind: CaseType[Any], truth: Any, rng: random.Random) -> tuple[dict[st
     return files, where
 
 
-def _instruction(kind: CaseType[Any], truth: Any, rng: random.Random, path: str, files: tuple[str, ...]) -> str:
+def _instruction(kind: Authored[Any], truth: Any, rng: random.Random, path: str, files: tuple[str, ...]) -> str:
     words, names = WORDS[truth.split], attributes(kind, truth)
     order = rng.sample(files, len(files))
     parts = (

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from journeyman.records.task import Plan, PlanStep
+from journeyman.worlds.cases.authored import RUMOUR, Authored
 from journeyman.worlds.cases.derivation import Value
-from journeyman.worlds.cases.kind import RUMOUR, CaseType
 from journeyman.worlds.cases.steps import as_declared
 from journeyman.worlds.scripts import embellish, lines, plan, read, say, write
 
@@ -30,7 +30,7 @@ def acting(acts: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:
     return tuple(as_declared(step) for step in acts)
 
 
-def writing(kind: CaseType[Any], path: str) -> Deliver:
+def writing(kind: Authored[Any], path: str) -> Deliver:
     """Writes the compact deliverable."""
 
     def deliver(values: Mapping[str, Value], omitted: frozenset[str]) -> PlanStep:
@@ -39,14 +39,14 @@ def writing(kind: CaseType[Any], path: str) -> Deliver:
     return deliver
 
 
-def reference(kind: CaseType[Any], truth: Any, look: Look, deliver: Deliver) -> Plan:
+def reference(kind: Authored[Any], truth: Any, look: Look, deliver: Deliver) -> Plan:
     """Full marks, no wasted word."""
     right = kind.right(truth)
     steps = (*look(kind.looks(truth, right)), *acting(kind.acts(truth, right)), deliver(right, frozenset()))
     return plan("reference", "reference", *steps, say("Done."))
 
 
-def negatives(kind: CaseType[Any], truth: Any, path: str, look: Look, deliver: Deliver) -> Iterator[Plan]:
+def negatives(kind: Authored[Any], truth: Any, path: str, look: Look, deliver: Deliver) -> Iterator[Plan]:
     """Doing nothing, claiming only, each trap carried on, other acts, a field left out, a figure made up."""
     right, facts = kind.right(truth), kind.facts(truth)
     yield plan("no_op", "negative", say("There is nothing to do."))
@@ -69,7 +69,7 @@ def negatives(kind: CaseType[Any], truth: Any, path: str, look: Look, deliver: D
         yield carried(f"fabricated_{numeric.key}", made_up, kind.acts(truth, right))
 
 
-def demonstrate(kind: CaseType[Any], truth: Any, rng: random.Random, name: str) -> Plan:
+def demonstrate(kind: Authored[Any], truth: Any, rng: random.Random, name: str) -> Plan:
     """One run of the imperfect expert on the compact world."""
     wrong: dict[str, Value] = {}
     for trap in kind.traps(truth):
@@ -90,7 +90,7 @@ def demonstrate(kind: CaseType[Any], truth: Any, rng: random.Random, name: str) 
     return embellish(rng, name, tuple(steps))
 
 
-def _acts(kind: CaseType[Any], truth: Any, values: Mapping[str, Value], rng: random.Random) -> tuple[PlanStep, ...]:
+def _acts(kind: Authored[Any], truth: Any, values: Mapping[str, Value], rng: random.Random) -> tuple[PlanStep, ...]:
     others = list(kind.wrong_acts(truth).values())
     if others and rng.random() < 0.4:
         return acting(rng.choice(others))

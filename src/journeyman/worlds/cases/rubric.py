@@ -8,8 +8,8 @@ from typing import Any
 
 from journeyman.records.rubric import Criterion
 from journeyman.records.task import Requirement, Size
+from journeyman.worlds.cases.authored import Authored
 from journeyman.worlds.cases.derivation import Value
-from journeyman.worlds.cases.kind import CaseType
 from journeyman.worlds.cases.model import Field
 from journeyman.worlds.cases.wording import KEPT
 from journeyman.worlds.criteria import check, criterion, field
@@ -17,7 +17,7 @@ from journeyman.worlds.criteria import check, criterion, field
 Where = Mapping[str, str]  # source id -> path
 
 
-def attributes(kind: CaseType[Any], truth: Any) -> dict[str, Any]:
+def attributes(kind: Authored[Any], truth: Any) -> dict[str, Any]:
     """What templates may name: the solution's values and the truth's attributes."""
     return {**kind.right(truth), **truth.__dict__}
 
@@ -32,13 +32,13 @@ def places(sources: tuple[str, ...], where: Where, names: Mapping[str, Any]) -> 
     return tuple(dict.fromkeys(s.format(**names) if "." in s else where[s] for s in sources))
 
 
-def shown(kind: CaseType[Any], truth: Any, wrong: dict[str, Value]) -> dict[str, str]:
+def shown(kind: Authored[Any], truth: Any, wrong: dict[str, Value]) -> dict[str, str]:
     """What the deliverable says, by key, of somebody who takes `wrong` for true."""
     values = kind.derivation.solve(kind.facts(truth), wrong)
     return {f.key: f.show(values[f.step]) for f in kind.fields}
 
 
-def criteria(kind: CaseType[Any], truth: Any, path: str, size: Size, where: Where) -> Iterator[Criterion]:
+def criteria(kind: Authored[Any], truth: Any, path: str, size: Size, where: Where) -> Iterator[Criterion]:
     """Credits and errors on the deliverable, then claims on the systems."""
     values, names = kind.right(truth), attributes(kind, truth)
     by_key = {f.key: f for f in kind.fields}
@@ -78,12 +78,12 @@ def criteria(kind: CaseType[Any], truth: Any, path: str, size: Size, where: Wher
             )
 
 
-def requirement_of(kind: CaseType[Any], truth: Any, asks: str) -> str:
+def requirement_of(kind: Authored[Any], truth: Any, asks: str) -> str:
     """Id of the requirement that claims of these words share."""
     return f"act_{list(dict.fromkeys(c.asks for c in kind.claims(truth))).index(asks) + 1}"
 
 
-def requirements(kind: CaseType[Any], truth: Any, path: str, size: Size) -> Iterator[Requirement]:
+def requirements(kind: Authored[Any], truth: Any, path: str, size: Size) -> Iterator[Requirement]:
     """One requirement a field, one for each thing to be done, one for each remark."""
     names = attributes(kind, truth)
     for f in kind.fields:

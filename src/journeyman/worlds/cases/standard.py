@@ -8,10 +8,10 @@ from typing import Any
 from journeyman.records.rubric import Criterion, Rubric
 from journeyman.records.task import Budget, Plan, PlanStep, Requirement, ToolCall
 from journeyman.worlds.base import WorldDraft
+from journeyman.worlds.cases.authored import RUMOUR, Authored
 from journeyman.worlds.cases.derivation import Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.formats import deliver, standard_path
-from journeyman.worlds.cases.kind import RUMOUR, CaseType
 from journeyman.worlds.cases.plans import Deliver, Look, acting, negatives, reference
 from journeyman.worlds.cases.rubric import attributes, criteria, requirements, shown
 from journeyman.worlds.cases.shelf import add_shelf
@@ -24,7 +24,7 @@ STANDARD_BUDGET = Budget(max_turns=80, max_sampled_tokens=64_000, policy_seconds
 _OFFICE = {"docx", "xlsx", "pptx"}
 
 
-def realise(kind: CaseType[Any], truth: Any) -> WorldDraft:
+def realise(kind: Authored[Any], truth: Any) -> WorldDraft:
     """The standard world of a truth."""
     rng = random.Random(f"standard:{truth.seed}:{truth.split}:{kind.name}")
     drive, path = fill(kind, truth), standard_path(truth)
@@ -55,7 +55,7 @@ def realise(kind: CaseType[Any], truth: Any) -> WorldDraft:
     )
 
 
-def fill(kind: CaseType[Any], truth: Any) -> Drive:
+def fill(kind: Authored[Any], truth: Any) -> Drive:
     """The drive: the author's documents, the rumour, and the shelf."""
     drive = Drive(truth, random.Random(f"standard-files:{truth.seed}:{truth.split}:{kind.name}"))
     kind.drive(truth, drive)
@@ -70,7 +70,7 @@ def fill(kind: CaseType[Any], truth: Any) -> Drive:
     return drive
 
 
-def _instruction(kind: CaseType[Any], truth: Any, rng: random.Random, path: str) -> str:
+def _instruction(kind: Authored[Any], truth: Any, rng: random.Random, path: str) -> str:
     words, names = WORDS[truth.split], attributes(kind, truth)
     role = truth.stakeholder.replace("_", " ")
     setting = {"person": truth.people[truth.stakeholder], "role": role, "legal": truth.legal_name}
@@ -102,13 +102,13 @@ def _asked(truth: Any, path: str) -> tuple[Requirement, ...]:
     )
 
 
-def _relied(kind: CaseType[Any], truth: Any, where: Mapping[str, str]) -> tuple[str, ...]:
+def _relied(kind: Authored[Any], truth: Any, where: Mapping[str, str]) -> tuple[str, ...]:
     """Paths of the sources that the right answer is read from; programs are worked on and not relied on."""
     looks, programs = kind.looks(truth, kind.right(truth)), kind.programs(truth)
     return tuple(where[x] for x in looks if isinstance(x, str) and x not in programs)
 
 
-def _basis(kind: CaseType[Any], truth: Any, path: str, where: Mapping[str, str]) -> tuple[Criterion, ...]:
+def _basis(kind: Authored[Any], truth: Any, path: str, where: Mapping[str, str]) -> tuple[Criterion, ...]:
     relied = _relied(kind, truth, where)
     named = [check("text_contains", path=path, any=[p, PurePosixPath(p).name]) for p in relied]
     person = truth.people[truth.stakeholder]
@@ -159,7 +159,7 @@ def _reading(where: Mapping[str, str]) -> Look:
     return look
 
 
-def _writing(kind: CaseType[Any], truth: Any, path: str, where: Mapping[str, str]) -> Deliver:
+def _writing(kind: Authored[Any], truth: Any, path: str, where: Mapping[str, str]) -> Deliver:
     relied, person = _relied(kind, truth, where), truth.people[truth.stakeholder]
     said = [f"For {person}.", f"Relied on: {', '.join(relied)}.", *(f"{r.any[0]}." for r in kind.remarks(truth))]
     title = f"{truth.deliverable.capitalize()}: {truth.legal_name}"
@@ -171,7 +171,7 @@ def _writing(kind: CaseType[Any], truth: Any, path: str, where: Mapping[str, str
     return write_up
 
 
-def _rest(kind: CaseType[Any], truth: Any, write_up: Deliver) -> tuple[PlanStep, ...]:
+def _rest(kind: Authored[Any], truth: Any, write_up: Deliver) -> tuple[PlanStep, ...]:
     right = kind.right(truth)
     looks, programs = kind.looks(truth, right), kind.programs(truth)
     asked = tuple(x if isinstance(x, PlanStep) else read(x) for x in looks if isinstance(x, PlanStep) or x in programs)

@@ -4,8 +4,8 @@ Invariant: one plan version is adopted; the change against it is volume effect p
 """
 
 from journeyman.records.base import Record
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money, plot
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide
 from journeyman.worlds.lexicon import shift_date

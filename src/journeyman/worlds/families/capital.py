@@ -4,8 +4,8 @@ Invariant: the stricter of the two limits binds, and the requested debt either f
 """
 
 from journeyman.records.base import Record
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.cases.model import decimal
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide

@@ -5,8 +5,8 @@ Invariant: exactly one of two cheques is outstanding at the month's end, and the
 
 from journeyman.records.base import Record
 from journeyman.worlds.base import Rows
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.lexicon import shift_date
 

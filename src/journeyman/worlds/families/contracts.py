@@ -4,8 +4,8 @@ Invariant: the paper that governs is the latest that both sides signed, and the 
 """
 
 from journeyman.records.base import Record
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.model import Deleted, Inserted, text
 from journeyman.worlds.lexicon import shift_date

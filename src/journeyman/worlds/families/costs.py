@@ -4,8 +4,8 @@ Invariant: the baseline of a year is twelve times the cleaned month, which is a 
 """
 
 from journeyman.records.base import Record
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide
 from journeyman.worlds.lexicon import shift_date

@@ -4,8 +4,8 @@ Invariant: the largest group is larger than the largest account of any other gro
 """
 
 from journeyman.records.base import Record
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money, plot
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.cases.model import decimal, percent
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide

@@ -4,8 +4,8 @@ Invariant: at least one contract in force needs a missing consent; every wrong r
 """
 
 from journeyman.records.base import Record
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.cases.model import percent
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.lexicon import shift_date

@@ -4,8 +4,8 @@ Invariant: one price source holds by the policy, one day is valued, and the net 
 """
 
 from journeyman.records.base import Record
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.lexicon import shift_date
 

@@ -6,8 +6,8 @@ Invariant: one forecast version is approved; options count half; the band is tha
 from typing import Literal
 
 from journeyman.records.base import Record
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.lexicon import shift_date
 

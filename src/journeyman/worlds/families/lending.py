@@ -5,8 +5,8 @@ Invariant: one debtor is over the cap, one over the age, one of a kind the agree
 
 from journeyman.records.base import Record
 from journeyman.worlds.base import Rows
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.lexicon import shift_date
 

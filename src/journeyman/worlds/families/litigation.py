@@ -4,8 +4,8 @@ Invariant: one event starts the clock and one broken-off round of talks stops it
 """
 
 from journeyman.records.base import Record
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.documents.folder import date, day, house
 from journeyman.worlds.documents.pptx import Slide
 from journeyman.worlds.lexicon import draw_date, shift_date

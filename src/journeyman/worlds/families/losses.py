@@ -9,8 +9,8 @@ import statistics
 from typing import Literal
 
 from journeyman.records.base import Record
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Row, Tab
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.lexicon import shift_date
 
 PACKAGE = "statistics.quantiles"

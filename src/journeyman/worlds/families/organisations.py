@@ -4,8 +4,8 @@ Invariant: leads above the guideline number two to nine, under the guideline in 
 """
 
 from journeyman.records.base import Record
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Row, Tab, money
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide
 from journeyman.worlds.lexicon import shift_date

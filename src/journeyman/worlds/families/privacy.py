@@ -6,8 +6,8 @@ Invariant: of the two events in the log one starts the clock, and the report is 
 import datetime
 
 from journeyman.records.base import Record
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.lexicon import shift_date
 

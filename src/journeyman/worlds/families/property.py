@@ -5,8 +5,8 @@ Invariant: one area holds for a lease in a year, by the day of its survey; some 
 
 from journeyman.records.base import Record
 from journeyman.worlds.base import Rows
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.lexicon import shift_date
 

@@ -10,8 +10,8 @@ from functools import cache
 from typing import NamedTuple
 
 from journeyman.records.base import Record
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.lexicon import shift_date
 
 GOODS = ("tiles", "paper", "pumps", "cheese", "cables", "glass", "paint", "seeds")

@@ -5,8 +5,8 @@ Invariant: exactly one rating holds on the day; at least one exception on file g
 
 from journeyman.records.base import Record
 from journeyman.worlds.base import Rows
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.lexicon import shift_date
 

@@ -5,8 +5,8 @@ Invariant: one party of two of the same name is on the list in force; what it ho
 
 from journeyman.records.base import Record
 from journeyman.worlds.base import Rows
+from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Row, Tab
-from journeyman.worlds.cases.kind import Common
 from journeyman.worlds.cases.model import decimal
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.lexicon import shift_date

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from journeyman.records.task import Domain, PlanStep
+from journeyman.worlds.cases.authored import CURRENCIES, RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CaseType
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal
 from journeyman.worlds.families import listed
 from journeyman.worlds.families.listed import Peers, median, multiple

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from journeyman.records.task import Domain, PlanStep, ServiceGrant, Size
+from journeyman.worlds.cases.authored import CURRENCIES, RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import CURRENCIES, RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CaseType
 from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap
 from journeyman.worlds.criteria import check, none_of
 from journeyman.worlds.families import risk

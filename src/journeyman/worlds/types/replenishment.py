@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from journeyman.records.task import Domain, PlanStep
+from journeyman.worlds.cases.authored import RUMOUR, SITES, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, SITES, CaseType, Common
+from journeyman.worlds.cases.kind import CaseType
 from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Trap, TrapKind
 from journeyman.worlds.criteria import any_of, gives, none_of
 from journeyman.worlds.families import replenishment

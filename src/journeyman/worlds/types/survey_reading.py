@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from journeyman.records.task import Domain, PlanStep
+from journeyman.worlds.cases.authored import RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CaseType
 from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal, percent
 from journeyman.worlds.families import customers
 from journeyman.worlds.families.customers import Survey

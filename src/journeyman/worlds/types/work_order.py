@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from journeyman.records.task import Domain, PlanStep, ServiceGrant, Size
 from journeyman.worlds.base import Pair
+from journeyman.worlds.cases.authored import RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.cases.kind import RUMOUR, CaseType, Common
+from journeyman.worlds.cases.kind import CaseType
 from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap
 from journeyman.worlds.criteria import any_of, check, none_of
 from journeyman.worlds.families import property as premises
