@@ -23,6 +23,8 @@ from journeyman.store.token_log import TokenArrays, read_tokens
 
 T = TypeVar("T")
 _Tables = dict[str, dict[str, list[dict[str, Any]]]]  # service -> table -> rows
+_DELETED = TypeAdapter(tuple[str, ...])
+_SERVICES = TypeAdapter(_Tables)
 
 
 class SegmentTokens(NamedTuple):
@@ -112,12 +114,12 @@ class SealedEpisode:
     @cached_property
     def deleted(self) -> tuple[str, ...]:
         """World files the episode deleted."""
-        return self._json("deleted.json", TypeAdapter(tuple[str, ...]), ())
+        return self._json("deleted.json", _DELETED, ())
 
     @cached_property
     def services(self) -> _Tables:
         """Final state: service -> table -> rows; empty where the task has no services."""
-        return self._json("services.json", TypeAdapter(_Tables), {})
+        return self._json("services.json", _SERVICES, {})
 
     def ledger_lines(self) -> list[bytes]:
         """The services' append-only ledger, one canonical JSON entry a line."""
