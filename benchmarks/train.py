@@ -77,7 +77,7 @@ def ours(what: str, directory: Path, rounds: int) -> None:
     from journeyman.training.batch import RlBatch
     from journeyman.training.config import ForwardConfig, ModelConfig, OptimiserConfig
     from journeyman.training.cpu import settle
-    from journeyman.training.objectives.base import make_objective
+    from journeyman.training.methods import make_objective
     from journeyman.training.optim import Optimiser
     from journeyman.training.policy import load_policy
     from journeyman.training.prefix import TrainRow

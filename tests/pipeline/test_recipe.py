@@ -56,7 +56,7 @@ def test_every_stage_has_a_function() -> None:
             "engine.kind = 'nope' is none that can be used: choose embedded",
         ),
         ("[tasks]\ntypes = ['finance.board_forcast']", "did you mean 'finance.board_forecast'?"),
-        ("[rl.objective]\nname = 'nope'", "objective 'nope' is unknown: choose one of sft, cispo"),
+        ("[rl.objective]\nname = 'nope'", "objective 'nope' is unknown: choose one of cispo, grpo"),
         (
             "[rl]\nreward_name = 'nope'",
             "rl.reward_name = 'nope' is none that can be used: choose signed.v1 or rubric.v1",
@@ -71,6 +71,14 @@ def test_every_stage_has_a_function() -> None:
         ("stages = ['tasks', 'evaluate']", "evaluation.policies has 'sft', which stage 'sft' makes"),
         ("[options]\nsandbox = 'nope'", "no sandbox 'nope': choose bubblewrap, or local"),
         ("[evaluation]\npolicies = []", "evaluation.policies = []"),
+        ("rl.objective = { name = 'sft' }", "objective 'sft' is unknown"),
+        ("rl.objective = { name = 'cispo', clip_hihg = 5.0 }", "unknown key 'clip_hihg': did you mean 'clip_high'?"),
+        ("rl.objective = { name = 'gspo', whole_members = false }", "unknown key 'whole_members'"),
+        ("rl.objective = { name = 'sao', critic = { alpha = 0 } }", "critic.alpha = 0"),
+        ("rl.objective = { name = 'hdpo', settings = { epsilon_high = 0 } }", "settings of dis: the bounds (0.2, 1)"),
+        ("rl.optimiser = { clip_norm = -1.0 }", "rl.optimiser.clip_norm = -1.0"),
+        ("rl.optimiser = { betas = [1.5, 0.9] }", "rl.optimiser.betas.0 = 1.5"),
+        ("rl.model = { lora = { rank = 0 } }", "rl.model.lora.rank = 0"),
         ("[evaluation]\ntemperatures = []", "evaluation.temperatures = []"),
         ("[evaluation]\ntemperatures = [-1.0]", "evaluation.temperatures.0 = -1.0"),
         (

@@ -13,7 +13,8 @@ from journeyman.training.advantages import grpo
 from journeyman.training.config import LearnerConfig
 from journeyman.training.credit import CreditConfig, credit
 from journeyman.training.hdpo import Channels, HdpoConfig, channels
-from journeyman.training.objectives.base import Totals, make_objective
+from journeyman.training.methods import make_objective
+from journeyman.training.objectives.base import Totals
 from journeyman.training.objectives.hdpo import Hdpo
 from journeyman.training.objectives.ppo import PpoClip
 from journeyman.training.shaping import ShapingConfig
@@ -120,6 +121,18 @@ def test_strata_are_drawn_on_the_reward_before_shaping() -> None:
     assert found.advantages[0] == pytest.approx(0.01 + 0.075)
 
 
+def test_the_filter_on_raw_reward_looks_at_both_channels_without_shaping() -> None:
+    config = CreditConfig(advantage="hdpo", filter_on="raw")
+    members = (
+        Member(episode="a", valid=True, reward=1.0, turns=10, invalid_calls=1),
+        Member(episode="b", valid=True, reward=1.0, turns=10),
+    )
+    alike = Group(id="g", task="t", members=members)  # only shaping tells them apart
+    assert credit(alike, CreditConfig(advantage="hdpo")).kept
+    assert not credit(alike, config).kept
+    assert credit(group([1.0, 1.0], [10, 30]), config).kept
+
+
 TOTALS = Totals(tokens=4, members=2, groups=1)
 ACC, EFF = [0.5, 0.5, 0.5, -0.5, -0.5], [0.1, 0.1, 0.1, -0.2, -0.2]
 
@@ -135,6 +148,14 @@ def two_channels(surrogate: str) -> tuple[list[float], list[float]]:
     both = replace(batch([a + e for a, e in zip(ACC, EFF, strict=True)]), efficiency=torch.tensor(EFF))
     apart = [gradient(make_objective({"name": surrogate}), batch(x), TOTALS) for x in (ACC, EFF)]
     return gradient(Hdpo(surrogate=surrogate), both, TOTALS), [a + b for a, b in zip(*apart, strict=True)]  # type: ignore[arg-type]
+
+
+def test_the_surrogates_bounds_are_settings() -> None:
+    narrow = make_objective({"name": "hdpo", "surrogate": "dis", "settings": {"epsilon_high": 0.5}})
+    wide = make_objective({"name": "hdpo", "surrogate": "dis"})
+    given = (logs([0.5, 0.8]), logs([0.25, 0.4]), [1.0, 1.0], [1, 1])  # ratio 2: inside (0.2, 4), above 1.5
+    assert not any(gradient(narrow, tokens(*given), TOTALS))
+    assert any(gradient(wide, tokens(*given), TOTALS))
 
 
 @pytest.mark.parametrize("surrogate", ["dis", "cispo", "reinforce", "ppo"])

@@ -3,12 +3,14 @@
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
 
 from journeyman.errors import UserError
-from journeyman.training.objectives.base import TokenBatch, Totals, make_objective, ratio
+from journeyman.training.methods import make_objective
+from journeyman.training.objectives.base import TokenBatch, Totals, ratio
 from journeyman.training.objectives.cispo import Cispo
 from journeyman.training.objectives.gspo import Gspo
 from journeyman.training.objectives.ppo import PpoClip, aggregate
@@ -221,6 +223,27 @@ def test_unknown_objectives_and_settings_are_named() -> None:
     with pytest.raises(UserError, match="clip_hihg"):
         make_objective({"name": "cispo", "clip_hihg": 4})
     assert make_objective({"name": "journeyman.training.objectives.cispo:Cispo", "clip_high": 4.0}).name == "cispo"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"name": "cispo", "clip_high": -1}, "clip_high = -1"),
+        ({"name": "cispo", "clip_low": 2, "clip_high": 0.5}, "clip_low = 2.0 must be below clip_high = 0.5"),
+        ({"name": "reinforce", "cap": -1}, "cap = -1"),
+        ({"name": "grpo", "clip_low": -5, "clip_high": -5}, "clip_low = -5"),
+        ({"name": "dr_grpo", "max_tokens": 0}, "max_tokens = 0"),
+        ({"name": "dis", "epsilon_low": -3}, "reject tokens of the current policy"),
+        ({"name": "dis", "mode": "bounds", "epsilon_low": 1.5}, "reject tokens of the current policy"),
+        ({"name": "gspo", "whole_members": False}, "unknown key 'whole_members'"),
+        ({"name": "sao", "critic": {"gamma": -1}}, "critic.gamma = -1"),
+        ({"name": "hdpo", "settings": {"clip_high": 2.0}}, "settings of dis: unknown key 'clip_high'"),
+        ({"name": "sft"}, "objective 'sft' is unknown"),
+    ],
+)
+def test_a_setting_that_turns_the_gradient_or_empties_the_step_is_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=re.escape(said)):
+        make_objective(settings)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What a training process is told, as frozen records. Torch-free: the driver checks it before a process starts."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -10,13 +10,17 @@ from journeyman.training.credit import CreditConfig
 from journeyman.training.methods import with_credit
 from journeyman.training.schedule import ScheduleConfig
 
+Beta = Annotated[float, Field(ge=0, lt=1)]
+
 
 class LoraConfig(Record):
     """Low-rank adapters; what is published is merged, so that every sampler reads it as plain weights."""
 
-    rank: int = 16
-    alpha: float = 32.0
-    targets: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+    rank: int = Field(16, ge=1)
+    alpha: float = Field(32.0, gt=0)
+    targets: tuple[str, ...] = Field(
+        ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"), min_length=1
+    )
 
 
 class ModelConfig(Record):
@@ -25,19 +29,21 @@ class ModelConfig(Record):
     device: Literal["cpu", "cuda"] = "cpu"
     dtype: Literal["float32", "bfloat16"] = "float32"
     lora: LoraConfig | None = None  # None: all parameters of the language model train
-    router_balance: float = 0.0  # weight of a mixture-of-experts' load-balancing loss in SFT; the text has 1e-3
+    router_balance: float = Field(
+        0.0, ge=0
+    )  # weight of a mixture-of-experts' load-balancing loss in SFT; the text has 1e-3
 
 
 class OptimiserConfig(Record):
     """Peak learning rates and regularisation."""
 
     kind: Literal["adamw", "muon"] = "adamw"  # muon: hidden matrices by Muon, the rest by AdamW
-    lr: float = Field(5e-5, ge=0, le=10)  # AdamW
-    muon_lr: float = Field(0.01, ge=0, le=10)
-    betas: tuple[float, float] = (0.9, 0.95)
-    epsilon: float = 1e-8
+    lr: float = Field(5e-5, gt=0, le=10)  # AdamW
+    muon_lr: float = Field(0.01, gt=0, le=10)
+    betas: tuple[Beta, Beta] = (0.9, 0.95)
+    epsilon: float = Field(1e-8, gt=0)
     weight_decay: float = Field(0.0, ge=0)
-    clip_norm: float | None = 1.0  # of the global gradient; None: off
+    clip_norm: float | None = Field(1.0, gt=0)  # of the global gradient; None: off
 
 
 class CriticConfig(Record):
@@ -45,12 +51,14 @@ class CriticConfig(Record):
 
     pretrain_steps: int = Field(20, ge=0)  # batches on which only the critic trains, before the first policy step
     updates: int = Field(2, ge=1)  # critic updates a batch
-    gamma: float = 1.0
-    alpha: float = 1.5  # lambda = 1 - 1 / (alpha L), L: optimised tokens of the trajectory
+    gamma: float = Field(1.0, gt=0, le=1)
+    alpha: float = Field(1.5, gt=0)  # lambda = 1 - 1 / (alpha L), L: optimised tokens of the trajectory
     value_refresh: Literal["pre", "post"] = "pre"  # values from before or after this batch's critic updates
-    value_clip: float | None = None  # V may move this far from its old value a batch; None: off
+    value_clip: float | None = Field(None, gt=0)  # V may move this far from its old value a batch; None: off
     freeze_attention: bool = False
-    max_segment_tokens: int | None = 90_000  # a longer segment is context only, and counted; None: no limit
+    max_segment_tokens: int | None = Field(
+        90_000, ge=1
+    )  # a longer segment is context only, and counted; None: no limit
     optimiser: OptimiserConfig = OptimiserConfig(lr=3e-6, betas=(0.9, 0.98), weight_decay=0.1)
 
 
@@ -58,7 +66,7 @@ class ForwardConfig(Record):
     """Speed only: results agree within rounding."""
 
     kind: Literal["auto", "lean", "packed", "rows"] = "auto"
-    micro_tokens: int = 8192  # computed ids per micro-batch
+    micro_tokens: int = Field(8192, ge=1)  # computed ids per micro-batch
 
 
 def made_with(config: "SftTrainConfig | LearnerConfig", *sources: str) -> str:
@@ -93,9 +101,9 @@ class SftTrainConfig(Record):
     out: Path  # policy directory to write (create-only)
     state: Path  # directory of the resumable state
     name: str = "sft"
-    epochs: float = 5.0
-    batch_packs: int = 8  # packed sequences per update
-    batch_rows: int | None = None  # rows per update instead of packs; None: by packs
+    epochs: float = Field(5.0, gt=0)
+    batch_packs: int = Field(8, ge=1)  # packed sequences per update
+    batch_rows: int | None = Field(None, ge=1)  # rows per update instead of packs; None: by packs
     optimiser: OptimiserConfig = OptimiserConfig(lr=1e-5, weight_decay=0.1)
     schedule: ScheduleConfig = ScheduleConfig(kind="cosine", warmup_fraction=0.05)
     model: ModelConfig = ModelConfig()
@@ -103,8 +111,8 @@ class SftTrainConfig(Record):
     sharded: bool = False  # over the processes of one `accelerate launch`, which then hold a part of the model each
     seed: int = Field(0, ge=0, lt=1 << 63)
     threads: int = 1
-    save_every: int = 50  # updates between resumable states
-    progress_every: int = 5  # updates between progress lines
+    save_every: int = Field(50, ge=1)  # updates between resumable states
+    progress_every: int = Field(5, ge=1)  # updates between progress lines
     recipe_digest: str = ""
 
 

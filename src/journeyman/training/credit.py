@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from journeyman.records.base import Record
 from journeyman.records.batch import Group, Member
@@ -22,9 +22,7 @@ class CreditConfig(Record):
     length: LengthConfig | None = None  # prime-rl's penalty beside shaping; None: off
     hdpo: HdpoConfig = HdpoConfig()  # advantage = hdpo only
     filter_on: Literal["shaped", "raw"] = "shaped"
-    tolerance: float = (
-        1e-6  # a group is kept iff some |advantage| exceeds it; an exact zero test fails in floating point
-    )
+    tolerance: float = Field(1e-6, ge=0)  # a group is kept iff some |advantage| exceeds it: exact zeros are rare
 
     @field_validator("advantage")
     @classmethod
@@ -74,7 +72,8 @@ def credit(group: Group, config: CreditConfig) -> GroupCredit:
         steps = np.array([float(m.turns) for m in group.members])
         both = channels(rewards, raw, steps, valid, config.hdpo)
         advantages, efficiency = both.accuracy + both.efficiency, tuple(map(float, both.efficiency))
-        judged = advantages
+        unshaped = channels(raw, raw, steps, valid, config.hdpo)
+        judged = unshaped.accuracy + unshaped.efficiency if config.filter_on == "raw" else advantages
     else:
         apply = rule(config.advantage)
         advantages, efficiency = apply(rewards, valid), ()

@@ -25,8 +25,8 @@ DIGITS = 6  # accuracies equal in so many decimals are one stratum
 class HdpoConfig(Record):
     """How the channels are weighted and the strata drawn."""
 
-    accuracy_weight: float = 1.0
-    efficiency_weight: float = 0.15
+    accuracy_weight: float = Field(1.0, ge=0)
+    efficiency_weight: float = Field(0.15, ge=0)
     strata: Literal["all", "positive"] = "all"  # positive: no efficiency where accuracy <= 0
     accuracy_std: bool = False  # True: the accuracy channel is divided by the group's standard deviation
     accuracy_bin: float | None = Field(None, gt=0)  # width of a stratum; None: exactly equal accuracy

@@ -25,7 +25,8 @@ from journeyman.training.config import CriticConfig, ForwardConfig, LearnerConfi
 from journeyman.training.credit import credit
 from journeyman.training.critic import Critic
 from journeyman.training.learner import Learner
-from journeyman.training.objectives.base import Objective, TokenBatch, make_objective
+from journeyman.training.methods import make_objective
+from journeyman.training.objectives.base import Objective, TokenBatch
 from journeyman.training.objectives.sao import Sao
 from journeyman.training.policy import load_critic, load_policy
 from journeyman.training.synthetic import Attempt, Story, story, write_policy, write_story
@@ -243,6 +244,7 @@ def _tellings(bench: Bench, base: Gradients) -> list[tuple[str, float]]:
         ("packing", gap(bench.gradients("plain", told, packed), base)),
         ("shared prefixes", gap(bench.gradients("plain", told, ForwardConfig(kind="lean")), base)),
         ("micro-batch split", gap(bench.gradients("plain", told, tiny), base)),
+        ("segments in several micro-batches", gap(bench.gradients("split", split, tiny), base)),
         ("row order", gap(bench.gradients("backwards", backwards, packed), base)),
     ]
 

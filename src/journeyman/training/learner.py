@@ -39,7 +39,7 @@ from journeyman.training.critic import Critic
 from journeyman.training.diagnostics import RatioSums
 from journeyman.training.drift import inspect
 from journeyman.training.figures import finite, group_figures
-from journeyman.training.objectives.base import make_objective
+from journeyman.training.methods import make_objective
 from journeyman.training.objectives.sao import Sao
 from journeyman.training.optim import Optimiser
 from journeyman.training.policy import (

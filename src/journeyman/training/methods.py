@@ -1,9 +1,13 @@
 """Which objective and which credit make a method: a recipe names one, and its credit goes with it. Torch-free."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, NamedTuple
 
+from journeyman.errors import UserError
+from journeyman.store.config_file import parse_config
 from journeyman.training.credit import CreditConfig
+from journeyman.training.objectives.base import Objective, ObjectiveSettings
 
 
 class Method(NamedTuple):
@@ -15,7 +19,6 @@ class Method(NamedTuple):
 
 _ROOM = "journeyman.training.objectives"
 METHODS = {
-    "sft": Method(f"{_ROOM}.sft:Sft", "centred"),
     "cispo": Method(f"{_ROOM}.cispo:Cispo", "centred"),
     "grpo": Method(f"{_ROOM}.grpo:Grpo", "grpo"),
     "dr_grpo": Method(f"{_ROOM}.dr_grpo:DrGrpo", "centred"),
@@ -30,6 +33,27 @@ METHODS = {
 DEFAULT = "cispo"
 
 
+def make_objective(config: Mapping[str, Any]) -> Objective:
+    """Build `{"name": ..., **settings}`; outsiders give "module:Class". Raises UserError naming what is wrong."""
+    settings = dict(config)
+    name = str(settings.pop("name", DEFAULT))
+    target = METHODS[name].objective if name in METHODS else name
+    module, _, attribute = target.partition(":")
+    if not attribute:
+        raise UserError(f"objective {name!r} is unknown: choose one of {', '.join(METHODS)} or module:Class")
+    try:
+        kind = getattr(import_module(module), attribute)
+        ours = isinstance(kind, type) and issubclass(kind, ObjectiveSettings)
+        made: Objective = parse_config(settings, kind) if ours else kind(**settings)
+    except UserError as error:
+        raise UserError(f"objective {name!r}: {error}") from None
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise UserError(f"objective {name!r} cannot be made ({error}): give module:Class and its settings") from None
+    if missing := [part for part in ("name", "whole_members", "corrects", "loss") if not hasattr(made, part)]:
+        raise UserError(f"objective {name!r} is no objective (it has no {missing[0]}): give module:Class of one")
+    return made
+
+
 def advantage_of(objective: Mapping[str, Any]) -> str:
     """The advantage that goes with `{"name": ...}`; an outsider's "module:Class" gets the centred one."""
     method = METHODS.get(str(objective.get("name", DEFAULT)))
@@ -39,8 +63,9 @@ def advantage_of(objective: Mapping[str, Any]) -> str:
 def with_credit(values: Any) -> Any:
     """Config values with `credit.advantage` filled in from `objective` where it is not given.
 
-    For a pydantic `before` validator. Raises ValueError for an objective of no known name, and where a critic's
-    advantage meets an objective without critic, or a critic meets another advantage.
+    For a pydantic `before` validator. Raises ValueError for an objective of no known name or with settings it cannot
+    have (an outsider's are looked at when it is made), and where a critic's advantage meets an objective without
+    critic, or a critic meets another advantage.
     """
     if not isinstance(values, Mapping):
         return values
@@ -49,8 +74,11 @@ def with_credit(values: Any) -> Any:
     if not isinstance(objective, Mapping) or not isinstance(credit, Mapping | CreditConfig):
         return values
     name = str(objective.get("name", DEFAULT))
-    if name not in METHODS and ":" not in name:
-        raise ValueError(f"objective {name!r} is unknown: choose one of {', '.join(METHODS)} or module:Class")
+    if ":" not in name:
+        try:
+            make_objective(objective)
+        except UserError as error:
+            raise ValueError(str(error)) from None
     own = advantage_of(objective)
     if isinstance(credit, CreditConfig):
         given = credit.advantage if "advantage" in credit.model_fields_set else None

@@ -29,7 +29,7 @@ from journeyman.training.batch import RlBatch
 from journeyman.training.config import LearnerConfig
 from journeyman.training.diagnostics import RatioSums
 from journeyman.training.learner import Learner, serve
-from journeyman.training.objectives.base import make_objective
+from journeyman.training.methods import make_objective
 from journeyman.training.objectives.cispo import Cispo
 from journeyman.training.policy import MARKER, checkpoint_digest
 from journeyman.training.schedule import factor

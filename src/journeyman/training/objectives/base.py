@@ -2,18 +2,13 @@
 
 Legend: T = tokens of a micro-batch. N, members and groups are counted over the whole optimiser batch before the first
 backward, so the sum of micro-batch losses does not depend on how the batch was split, ordered or segmented.
+No file of this folder imports torch: a recipe's settings are checked where torch is not.
 """
 
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-import torch
-from pydantic import BaseModel, ValidationError
-
-from journeyman.errors import UserError
-from journeyman.records.base import first_fault
-from journeyman.training.methods import DEFAULT, METHODS
+from journeyman.records.base import Record
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -77,37 +72,16 @@ class Objective(Protocol):
         ...
 
 
-REGISTRY = {name: method.objective for name, method in METHODS.items()}
+class ObjectiveSettings(Record):
+    """Base of every objective: its settings are its fields, what it is stands in class variables."""
 
-
-def make_objective(config: dict[str, Any]) -> Objective:
-    """Build `{"name": ..., **settings}`; outsiders give "module:Class". Raises UserError naming what is wrong."""
-    settings = dict(config)
-    name = str(settings.pop("name", DEFAULT))
-    target = REGISTRY.get(name, name)
-    module, _, attribute = target.partition(":")
-    if not attribute:
-        raise UserError(f"objective {name!r} is unknown: choose one of {', '.join(sorted(REGISTRY))} or module:Class")
-    try:
-        made: Objective = getattr(import_module(module), attribute)(**settings)
-    except ValidationError as error:
-        raise UserError(f"objective {name!r}: {first_fault(error)}") from None
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise UserError(f"objective {name!r} cannot be made ({error}): give module:Class and its settings") from None
-    if missing := [part for part in ("name", "whole_members", "corrects", "loss") if not hasattr(made, part)]:
-        raise UserError(f"objective {name!r} is no objective (it has no {missing[0]}): give module:Class of one")
-    return made
-
-
-class ObjectiveSettings(BaseModel):
-    """Base of every objective's settings: frozen, closed."""
-
-    model_config = {"frozen": True, "extra": "forbid"}
+    name: ClassVar[str]
+    whole_members: ClassVar[bool] = False
 
 
 def masked(x: "Tensor", mask: "Tensor") -> "Tensor":
     """`x` where trained, 0 elsewhere, so that inf and NaN at masked positions never meet a product."""
-    return torch.where(mask, x, torch.zeros_like(x))
+    return x.where(mask, x.new_zeros(()))
 
 
 def ratio(logp: "Tensor", reference: "Tensor", mask: "Tensor") -> "Tensor":

@@ -6,7 +6,9 @@ w_t = sg[min(pi/pi_old, clip_high)] sg[min(pi_old/pi_rollout, rollout_cap)]; pi_
 With exactly one optimiser step a batch it equals pi while the loss is computed: no further forward is needed.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
 
 from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, ratio, token_mean
 
@@ -14,12 +16,17 @@ from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBa
 class Cispo(ObjectiveSettings):
     """Settings of CISPO (MiniMax-M1, arXiv 2506.13585; two-policy form of Ultramarine)."""
 
-    name: str = "cispo"
-    whole_members: bool = False
-    clip_high: float = 5.0
-    clip_low: float = 0.0
+    name: ClassVar[str] = "cispo"
+    clip_high: float = Field(5.0, gt=0)
+    clip_low: float = Field(0.0, ge=0)
     policies: Literal[2, 3] = 2
-    rollout_cap: float = 2.0  # three-policy form only
+    rollout_cap: float = Field(2.0, gt=0)  # three-policy form only
+
+    @model_validator(mode="after")
+    def _bounds_in_order(self) -> Self:
+        if self.clip_low >= self.clip_high:
+            raise ValueError(f"clip_low = {self.clip_low} must be below clip_high = {self.clip_high}")
+        return self
 
     @property
     def corrects(self) -> bool:

@@ -5,11 +5,11 @@ N counts rejected tokens too. GLM-5 Eq. 3-5; 0.8 / 3.0 is SAO's setting for codi
 `mode` "bounds" reads the two numbers as the bounds themselves: rho in (0.8, 3.0).
 """
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-import torch
+from pydantic import model_validator
 
-from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, ratio, token_mean
+from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, masked, ratio, token_mean
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 class Dis(ObjectiveSettings):
     """Settings of DIS."""
 
-    name: str = "dis"
-    whole_members: bool = False
+    name: ClassVar[str] = "dis"
     epsilon_low: float = 0.8
     epsilon_high: float = 3.0
     mode: Literal["epsilon", "bounds"] = "epsilon"
@@ -29,17 +28,29 @@ class Dis(ObjectiveSettings):
         """Whether stale tokens are corrected for."""
         return True
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The two ratios between which a token is kept."""
+        if self.mode == "bounds":
+            return self.epsilon_low, self.epsilon_high
+        return 1 - self.epsilon_low, 1 + self.epsilon_high
+
+    @model_validator(mode="after")
+    def _keep_what_is_on_policy(self) -> Self:
+        low, high = self.bounds
+        if not low < 1 < high:
+            raise ValueError(f"the bounds ({low:g}, {high:g}) of the ratio reject tokens of the current policy, at 1")
+        return self
+
     def accepted(self, rho: "Tensor") -> "Tensor":
         """[T] bool: which ratios keep their token."""
-        epsilon = self.mode == "epsilon"
-        low = 1 - self.epsilon_low if epsilon else self.epsilon_low
-        high = 1 + self.epsilon_high if epsilon else self.epsilon_high
+        low, high = self.bounds
         return (rho > low) & (rho < high)
 
     def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
         """See the module's first lines."""
         rho = ratio(batch.logp, batch.behaviour, batch.mask).detach()
         kept = self.accepted(rho)
-        weight = torch.where(kept, rho, torch.zeros_like(rho))
+        weight = masked(rho, kept)
         value = token_mean(-weight * batch.advantage * batch.logp, batch.mask, totals)
         return Loss(value, batch.mask & ~kept)

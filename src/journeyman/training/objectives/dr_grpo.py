@@ -3,11 +3,13 @@
 Neither the group's standard deviation nor a member's length divides anything: both would favour one kind of answer.
 """
 
+from typing import ClassVar
+
 from journeyman.training.objectives.ppo import Aggregation, PpoClip
 
 
 class DrGrpo(PpoClip):
     """Settings of Dr. GRPO (arXiv 2503.20783). `max_tokens` is L_max, a constant of the run."""
 
-    name: str = "dr_grpo"
+    name: ClassVar[str] = "dr_grpo"
     aggregation: Aggregation = "constant"

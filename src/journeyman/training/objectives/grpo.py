@@ -3,11 +3,13 @@
 A_i = (r_i - mean) / (std + 1e-6) of its group (std unbiased). A member's mean is over all its segments together.
 """
 
+from typing import ClassVar
+
 from journeyman.training.objectives.ppo import Aggregation, PpoClip
 
 
 class Grpo(PpoClip):
     """Settings of GRPO (DeepSeekMath, arXiv 2402.03300), without its KL term."""
 
-    name: str = "grpo"
+    name: ClassVar[str] = "grpo"
     aggregation: Aggregation = "sample"

@@ -3,7 +3,9 @@
 L = -(1/R) sum_i min(s_i A_i, clip(s_i, 1 - low, 1 + high) A_i).
 """
 
-import torch
+from typing import ClassVar
+
+from pydantic import Field
 
 from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, masked
 
@@ -11,10 +13,10 @@ from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBa
 class Gspo(ObjectiveSettings):
     """Settings of GSPO; the paper's clip is about 3e-4 / 4e-4."""
 
-    name: str = "gspo"
-    whole_members: bool = True
-    clip_low: float = 3e-4
-    clip_high: float = 4e-4
+    name: ClassVar[str] = "gspo"
+    whole_members: ClassVar[bool] = True
+    clip_low: float = Field(3e-4, gt=0, le=1)
+    clip_high: float = Field(4e-4, gt=0)
 
     @property
     def corrects(self) -> bool:
@@ -23,7 +25,7 @@ class Gspo(ObjectiveSettings):
 
     def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
         """See the module's first lines."""
-        members, index = torch.unique(batch.member, return_inverse=True)
+        members, index = batch.member.unique(return_inverse=True)  # type: ignore[no-untyped-call]
         share = masked(batch.logp - batch.behaviour, batch.mask) / batch.member_tokens
         zeros = share.new_zeros(len(members))
         s = zeros.index_add(0, index, share).exp()
@@ -31,5 +33,5 @@ class Gspo(ObjectiveSettings):
             0, index[batch.mask], batch.advantage[batch.mask], reduce="mean", include_self=False
         )
         plain, bounded = s * advantage, s.clamp(1 - self.clip_low, 1 + self.clip_high) * advantage
-        value = -torch.minimum(plain, bounded).sum() / max(totals.members, 1)
+        value = -plain.minimum(bounded).sum() / max(totals.members, 1)
         return Loss(value, batch.mask & (bounded < plain).detach()[index])

@@ -5,32 +5,50 @@ taken apart. The text does not name the surrogate: dis where generators run ahea
 """
 
 from dataclasses import replace
-from typing import Literal
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
 
+from pydantic import Field, model_validator
+
+from journeyman.errors import UserError
+from journeyman.store.config_file import parse_config
 from journeyman.training.objectives.base import Loss, Objective, ObjectiveSettings, TokenBatch, Totals
 from journeyman.training.objectives.cispo import Cispo
 from journeyman.training.objectives.dis import Dis
 from journeyman.training.objectives.ppo import PpoClip
 from journeyman.training.objectives.reinforce import Reinforce
 
-_SURROGATES: dict[str, Objective] = {"dis": Dis(), "cispo": Cispo(), "reinforce": Reinforce(), "ppo": PpoClip()}
+_SURROGATES: dict[str, type[ObjectiveSettings]] = {"dis": Dis, "cispo": Cispo, "reinforce": Reinforce, "ppo": PpoClip}
 
 
 class Hdpo(ObjectiveSettings):
     """Settings of HDPO's loss; the channels' weights are credit (`credit.hdpo`)."""
 
-    name: str = "hdpo"
-    whole_members: bool = False
+    name: ClassVar[str] = "hdpo"
     surrogate: Literal["dis", "cispo", "reinforce", "ppo"] = "dis"
+    settings: dict[str, Any] = Field(default_factory=dict)  # of the surrogate
+
+    @cached_property
+    def _made(self) -> Objective:
+        made: Objective = parse_config(self.settings, _SURROGATES[self.surrogate])  # type: ignore[assignment]
+        return made
+
+    @model_validator(mode="after")
+    def _settings_are_the_surrogates(self) -> Self:
+        try:
+            _ = self._made
+        except UserError as error:
+            raise ValueError(f"settings of {self.surrogate}: {error}") from None
+        return self
 
     @property
     def corrects(self) -> bool:
         """Whether stale tokens are corrected for."""
-        return _SURROGATES[self.surrogate].corrects
+        return self._made.corrects
 
     def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
         """See the module's first lines."""
-        surrogate = _SURROGATES[self.surrogate]
+        surrogate = self._made
         if self.surrogate != "ppo" or batch.efficiency is None:
             return surrogate.loss(batch, totals)
         accuracy = surrogate.loss(replace(batch, advantage=batch.advantage - batch.efficiency), totals)

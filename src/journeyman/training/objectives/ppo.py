@@ -10,17 +10,19 @@ l_t = -min(rho_t A, clip(rho_t, 1 - low, 1 + high) A), rho = exp(logp - old), ol
 Splitting a member into segments changes none of them.
 """
 
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-import torch
-from torch import Tensor
+from pydantic import Field
 
 from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, masked, ratio
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Aggregation = Literal["token", "prompt", "sample", "constant"]
 
 
-def aggregate(per_token: Tensor, batch: TokenBatch, totals: Totals, how: Aggregation, max_tokens: int) -> Tensor:
+def aggregate(per_token: "Tensor", batch: TokenBatch, totals: Totals, how: Aggregation, max_tokens: int) -> "Tensor":
     """This micro-batch's share of the named aggregation over the whole batch (scalar)."""
     kept = masked(per_token, batch.mask)
     if how == "token":
@@ -35,12 +37,11 @@ def aggregate(per_token: Tensor, batch: TokenBatch, totals: Totals, how: Aggrega
 class PpoClip(ObjectiveSettings):
     """Settings of the clipped surrogate."""
 
-    name: str = "ppo"
-    whole_members: bool = False
-    clip_low: float = 0.2
-    clip_high: float = 0.2
+    name: ClassVar[str] = "ppo"
+    clip_low: float = Field(0.2, gt=0, le=1)
+    clip_high: float = Field(0.2, gt=0)
     aggregation: Aggregation = "token"
-    max_tokens: int = 2048  # of one member; aggregation = "constant" only
+    max_tokens: int = Field(2048, ge=1)  # of one member; aggregation = "constant" only
 
     @property
     def corrects(self) -> bool:
@@ -52,5 +53,5 @@ class PpoClip(ObjectiveSettings):
         rho = ratio(batch.logp, batch.behaviour if batch.old is None else batch.old, batch.mask)
         plain = rho * batch.advantage
         bounded = rho.clamp(1 - self.clip_low, 1 + self.clip_high) * batch.advantage
-        value = aggregate(-torch.minimum(plain, bounded), batch, totals, self.aggregation, self.max_tokens)
+        value = aggregate(-plain.minimum(bounded), batch, totals, self.aggregation, self.max_tokens)
         return Loss(value, batch.mask & (bounded < plain).detach())

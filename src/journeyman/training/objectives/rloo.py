@@ -3,10 +3,12 @@
 `cap` None: no importance correction, right only where every token is on-policy.
 """
 
+from typing import ClassVar
+
 from journeyman.training.objectives.reinforce import Reinforce
 
 
 class Rloo(Reinforce):
     """Settings of REINFORCE leave-one-out (arXiv 2402.14740)."""
 
-    name: str = "rloo"
+    name: ClassVar[str] = "rloo"

@@ -1,6 +1,6 @@
 """SFT: L = -(1/N) sum_t m_t logp_t, the mean over all trained tokens of the global batch."""
 
-import torch
+from typing import ClassVar
 
 from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, token_mean
 
@@ -8,8 +8,7 @@ from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBa
 class Sft(ObjectiveSettings):
     """Cross-entropy on response tokens."""
 
-    name: str = "sft"
-    whole_members: bool = False
+    name: ClassVar[str] = "sft"
 
     @property
     def corrects(self) -> bool:
@@ -18,4 +17,4 @@ class Sft(ObjectiveSettings):
 
     def loss(self, batch: TokenBatch, totals: Totals) -> Loss:
         """See the module's first line."""
-        return Loss(token_mean(-batch.logp, batch.mask, totals), torch.zeros_like(batch.mask))
+        return Loss(token_mean(-batch.logp, batch.mask, totals), batch.mask & False)
