@@ -9,7 +9,6 @@ import torch
 from journeyman.errors import UserError
 from journeyman.records.batch import Group, Member
 from journeyman.store.config_file import parse_config
-from journeyman.training.advantages import grpo
 from journeyman.training.config import LearnerConfig
 from journeyman.training.credit import CreditConfig, credit
 from journeyman.training.hdpo import Channels, HdpoConfig, channels
@@ -18,11 +17,7 @@ from journeyman.training.objectives.base import Totals
 from journeyman.training.objectives.hdpo import Hdpo
 from journeyman.training.objectives.ppo import PpoClip
 from journeyman.training.shaping import ShapingConfig
-
-from .test_objectives import gradient, logs, tokens
-
-ACCURACY = [1.0, 1.0, 1.0, 0.0, 0.0, 0.5]
-STEPS = [10, 20, 30, 8, 24, 15]
+from journeyman.training.vectors import gradient, logs, token_batch
 
 
 def made(accuracy: list[float], steps: list[int], valid: list[bool] | None = None, **keys: object) -> Channels:
@@ -48,35 +43,11 @@ def group(accuracy: list[float | None], steps: list[int]) -> Group:
 OFF = {"shaping": ShapingConfig.off(), "advantage": "hdpo"}
 
 
-def test_v6_channels_and_their_combination() -> None:
-    c = made(ACCURACY, STEPS)
-    assert c.accuracy == pytest.approx([0.416667, 0.416667, 0.416667, -0.583333, -0.583333, -0.083333], abs=1e-6)
-    assert c.efficiency / 0.15 == pytest.approx([0.5, 0, -0.5, 0.5, -0.5, 0])
-    expected = [0.491667, 0.416667, 0.341667, -0.508333, -0.658333, -0.083333]
-    assert total(c) == pytest.approx(expected, abs=1e-6)
-
-
-def test_v6_only_positive_strata_leave_failures_alone() -> None:
-    expected = [0.491667, 0.416667, 0.341667, -0.583333, -0.583333, -0.083333]
-    assert total(made(ACCURACY, STEPS, strata="positive")) == pytest.approx(expected, abs=1e-6)
-
-
-def test_v6_accuracy_may_be_divided_by_its_deviation() -> None:
-    expected = [0.922578, 0.847578, 0.772578, -1.111609, -1.261609, -0.169516]
-    assert total(made(ACCURACY, STEPS, accuracy_std=True)) == pytest.approx(expected, abs=1e-5)
-
-
 def test_v6_an_all_correct_group_keeps_its_efficiency_signal() -> None:
     found = credit(group([1.0] * 4, [10, 20, 30, 20]), CreditConfig(**OFF))  # type: ignore[arg-type]
     assert found.kept
     assert found.advantages == pytest.approx((0.075, 0, -0.075, 0))
     assert found.efficiency == pytest.approx(found.advantages)
-
-
-def test_v6_metis_tool_efficiency_is_grpo_within_the_correct() -> None:
-    reward = np.array([1.0, 0.5, 0.25, 0.0])  # 1 / (calls + 1) where correct: 0, 1 and 3 calls; one is wrong
-    found = grpo(reward, reward > 0)
-    assert found == pytest.approx([1.091087, -0.218217, -0.872869, 0], abs=1e-5)
 
 
 @pytest.mark.parametrize("scale", [1, 3])
@@ -143,7 +114,7 @@ def two_channels(surrogate: str) -> tuple[list[float], list[float]]:
     mask, member = [1, 1, 0, 1, 1], [0, 0, 0, 1, 1]
 
     def batch(advantage: list[float]):  # type: ignore[no-untyped-def]
-        return tokens(theta, rollout, advantage, mask, member)
+        return token_batch(theta, rollout, advantage, mask, member)
 
     both = replace(batch([a + e for a, e in zip(ACC, EFF, strict=True)]), efficiency=torch.tensor(EFF))
     apart = [gradient(make_objective({"name": surrogate}), batch(x), TOTALS) for x in (ACC, EFF)]
@@ -154,8 +125,8 @@ def test_the_surrogates_bounds_are_settings() -> None:
     narrow = make_objective({"name": "hdpo", "surrogate": "dis", "settings": {"epsilon_high": 0.5}})
     wide = make_objective({"name": "hdpo", "surrogate": "dis"})
     given = (logs([0.5, 0.8]), logs([0.25, 0.4]), [1.0, 1.0], [1, 1])  # ratio 2: inside (0.2, 4), above 1.5
-    assert not any(gradient(narrow, tokens(*given), TOTALS))
-    assert any(gradient(wide, tokens(*given), TOTALS))
+    assert not any(gradient(narrow, token_batch(*given), TOTALS))
+    assert any(gradient(wide, token_batch(*given), TOTALS))
 
 
 @pytest.mark.parametrize("surrogate", ["dis", "cispo", "reinforce", "ppo"])
@@ -165,7 +136,7 @@ def test_the_loss_is_the_sum_of_two_losses_with_one_denominator(surrogate: str) 
 
 
 def test_under_ppo_the_combined_advantage_would_be_another_loss() -> None:
-    batch = tokens([np.log(1.5)], [0.0], [0.1], [1])
+    batch = token_batch([np.log(1.5)], [0.0], [0.1], [1])
     split = replace(batch, efficiency=torch.tensor([-0.4]))  # accuracy +0.5 is clipped away, efficiency -0.4 is not
     one = Totals(1, 1, 1)
     assert gradient(PpoClip(), batch, one) == [0.0]

@@ -19,7 +19,7 @@ from journeyman.errors import UserError
 from journeyman.training.config import ForwardConfig
 from journeyman.training.forward import make_forward
 from journeyman.training.prefix import TrainRow
-from journeyman.training.routing_replay import RoutingReplay, fault, gates, routers_of
+from journeyman.training.routing_replay import RoutingReplay, fault, routers_of
 
 from .conftest import VOCABULARY, tiny_llama
 
@@ -96,35 +96,6 @@ def perturbed(model: nn.Module) -> None:
     with torch.no_grad():
         for router in routers_of(model):
             router.weight.add_(torch.randn_like(router.weight) * 0.2)  # type: ignore[operator, arg-type, union-attr]
-
-
-LOGITS = torch.tensor([[2.0, 1.0, 0.0, -1.0]])
-
-
-class Router(nn.Module):
-    norm_topk_prob = True
-
-
-class Sigmoid(Router):
-    e_score_correction_bias = torch.tensor([9.0, 0, 0, 0])
-    routed_scaling_factor = 2.5
-
-
-def test_v3_gates_are_gathered_from_the_full_distribution() -> None:
-    assert torch.softmax(LOGITS, -1)[0].tolist() == pytest.approx([0.643914, 0.236883, 0.087144, 0.032059], abs=1e-6)
-    natural, other = torch.tensor([[0, 1]]), torch.tensor([[0, 2]])
-    assert gates(Router(), LOGITS, natural)[0].tolist() == pytest.approx([0.731059, 0.268941], abs=1e-6)
-    s = LOGITS.clone().requires_grad_()
-    g = gates(Router(), s, other)
-    assert g[0].tolist() == pytest.approx([0.880797, 0.119203], abs=1e-6)
-    g[0, 0].backward()
-    assert s.grad is not None
-    assert s.grad[0].tolist() == pytest.approx([0.104994, 0, -0.104994, 0], abs=1e-6)
-
-
-def test_v3_a_sigmoid_router_weighs_without_its_bias() -> None:
-    found = gates(Sigmoid(), LOGITS, torch.tensor([[0, 2]]))[0].tolist()
-    assert found == pytest.approx([1.594726, 0.905274], abs=1e-6)
 
 
 @pytest.mark.parametrize("make", [qwen, mixtral, glm])

@@ -23,16 +23,16 @@ from journeyman.training.config import (
 )
 from journeyman.training.credit import CreditConfig, credit
 from journeyman.training.critic import Critic, value_loss
-from journeyman.training.gae import BLOCK, discounted, estimate, explained_variance, length_adaptive
+from journeyman.training.gae import BLOCK, discounted, estimate, explained_variance
 from journeyman.training.learner import Learner
 from journeyman.training.objectives.base import Totals
 from journeyman.training.objectives.dis import Dis
 from journeyman.training.policy import load_critic
 from journeyman.training.prefix import TrainRow
+from journeyman.training.vectors import gradient, token_batch
 
 from .conftest import VOCABULARY, random_row, write_rl
 from .test_learner import same, weights
-from .test_objectives import gradient, tokens
 
 SEGMENTS = [np.array([0.4, 0.5, 99.0, 0.6]), np.array([0.7, 0.8])]
 MASKS = [np.array([1, 1, 0, 1], bool), np.array([1, 1], bool)]
@@ -43,18 +43,6 @@ def close(found: Any, *expected: list[float]) -> None:
     assert len(found) == len(expected)
     for a, b in zip(found, expected, strict=True):
         assert a == pytest.approx(b, abs=1e-6)
-
-
-def test_v7a_fixed_lambda() -> None:
-    made = estimate(OPTIMISED, 1.0, lam=0.9)
-    close(made.advantages, [0.41634, 0.3726, 0.324], [0.28, 0.2])
-    close(made.targets, [1, 1, 1], [1, 1])
-
-
-def test_v7b_length_adaptive_lambda() -> None:
-    made = estimate(OPTIMISED, 1.0)
-    assert made.lam == pytest.approx(0.866667, abs=1e-6)
-    close(made.advantages, [0.365875, 0.335496, 0.300444], [0.273333, 0.2])
 
 
 def test_v7_signatures_of_wrong_estimators_are_absent() -> None:
@@ -72,22 +60,10 @@ def test_v7c_without_values_segments_are_one_sequence() -> None:
     assert made.advantages[0] == pytest.approx([made.lam**k for k in (4, 3, 2)])
 
 
-def test_v7d_and_v7e_lambda_by_length() -> None:
-    for n, value in ((5, 0.488946), (100, 0.512272), (10**6, 0.513417)):
-        assert length_adaptive(n, 1.5) ** n == pytest.approx(value, abs=1e-6)
-    for n, value in ((1, 0.333333), (10, 0.933333), (1000, 0.999333)):
-        assert length_adaptive(n, 1.5) == pytest.approx(value, abs=1e-6)
-    assert length_adaptive(10, 0.05) == 0.0
-
-
-def test_v7f_a_fully_masked_segment_has_no_advantage_and_takes_no_reward() -> None:
-    close(estimate([np.zeros(0), np.array([0.7])], 1.0).advantages, [], [0.3])
-
-
 def test_v7g_dis_masks_both_sides_whatever_the_sign() -> None:
     rho = [1, 0.19, 0.21, 3.99, 4.01, 5]
     logp = [float(np.log(0.1 * r)) for r in rho]
-    batch = tokens(logp, [float(np.log(0.1))] * 6, [1, 1, 1, -1, -1, 1], [1] * 6)
+    batch = token_batch(logp, [float(np.log(0.1))] * 6, [1, 1, 1, -1, -1, 1], [1] * 6)
     totals = Totals(6, 6, 1)
     loss = Dis().loss(batch, totals)
     assert loss.value.item() == pytest.approx(-0.092021, abs=1e-6)
