@@ -11,10 +11,11 @@ from journeyman.admission.context import Context
 from journeyman.admission.decide import admit, admit_all, held_out_of
 from journeyman.admission.funnel import funnel
 from journeyman.admission.gates import GATES, STATIC_GATES, gate
-from journeyman.admission.gates.base import Executed
+from journeyman.admission.gates.base import Candidate, Executed
 from journeyman.admission.rewriting import rewritten
 from journeyman.errors import UserError
 from journeyman.office.render import render
+from journeyman.records.admission import GateResult
 from journeyman.records.outcome import Quarantined
 from journeyman.records.rubric import Rubric
 from journeyman.records.task import Plan, PlanStep, Requirement, ServiceGrant, ToolCall
@@ -236,6 +237,36 @@ async def test_a_failure_of_ours_quarantines_the_task_and_is_not_a_verdict_about
     counted = funnel(admissions)
     assert (counted.admitted, counted.quarantined) == (0, 1)
     assert counted.gates[-1].failed == 0
+
+
+class BreaksOnBad:
+    """A gate with a fault of ours that only one task meets."""
+
+    name = "breaks"
+
+    async def check(self, candidate: Candidate) -> GateResult:
+        """Divides by zero for the task called bad."""
+        return GateResult(gate=self.name, passed=1 // (candidate.directory.name != "bad") > 0, reason="")
+
+
+async def test_a_gate_that_breaks_on_one_task_quarantines_it_and_decides_the_others(tmp_path: Path) -> None:
+    made = [make(tmp_path, name=name) for name in ("bad", "good")]
+    bad, good = await admit_all(made, InProcess(tmp_path / "runs"), gates=("static", f"{__name__}:BreaksOnBad"))
+    assert good.admitted
+    assert (bad.gates[-1].gate, bad.gates[-1].figures) == ("breaks", {"quarantined": "grader"})
+    assert "ZeroDivisionError" in bad.gates[-1].reason
+
+
+async def test_figures_of_any_length_are_reckoned_with(tmp_path: Path) -> None:
+    long = "9" * 5000
+    text = f"basis: v7\nEBITDA: 42.5\nStock: {long}\n"
+    stock = criterion("stock", 5, check("field_equals", path="out.txt", key="Stock", value=long), "The stock is long.")
+    files = {"memo.txt": PackageFile(MEMO.data + f"Stock {long}.\n".encode())}
+    directory = make(
+        tmp_path, reference=writing("reference", text, "reference"), rubric=with_criterion(stock), files=files
+    )
+    admission = await admit(directory, InProcess(tmp_path / "runs"))
+    assert admission.admitted, admission.gates[-1].reason
 
 
 async def test_the_funnel_sums_gate_by_gate(tmp_path: Path) -> None:

@@ -91,6 +91,19 @@ async def test_documents_that_share_no_names_are_joined_by_extremes_and_totals(f
     assert all(a.admitted for a in admissions), [a.gates[-1].reason for a in admissions if not a.admitted]
 
 
+async def test_figures_of_any_length_are_added_and_compared_exactly(folder: Path, tmp_path: Path) -> None:
+    long = {name: 10**n + n for n, name in enumerate(("North", "South", "East", "West"), start=40)}
+    for name in ("copy.csv", "sales_2025-02-01.csv", "stock.csv", "budget.docx"):
+        (folder / name).unlink()
+    (folder / "long.csv").write_text("Region,Stock\n" + "".join(f"{n},{v}.5\n" for n, v in long.items()))
+    (folder / "years.csv").write_text("Region,Code\n" + "".join(f"{n},{'1' * 5000}\n" for n in long))
+    made = make_from(folder, tmp_path / "tasks", Wish(2, seed=1))
+    admissions = await admit_all(made.directories, InProcess(tmp_path / "runs"))
+    assert all(a.admitted for a in admissions), [a.gates[-1].reason for a in admissions if not a.admitted]
+    told = [criterion.proposition for d in made.directories for criterion in load_task(d).rubric.criteria]
+    assert any(f"{value}.5" in line for value in long.values() for line in told)
+
+
 def _answers(folder: Path) -> Callable[[str], str]:
     found = catalogue(folder)
     documents = {s.path: (folder / s.path).read_bytes() for s in found.sources}

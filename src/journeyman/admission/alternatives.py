@@ -6,12 +6,13 @@ hands the request back. A criterion that refuses the first or pays the last is a
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from functools import partial
 
 from journeyman.admission.mutations import Setting
 from journeyman.admission.rewriting import rewritten
 from journeyman.admission.variation import Work
-from journeyman.grading.text import as_number, fold
+from journeyman.grading.text import EXACT, as_number, fold
 from journeyman.office.rendered import kind_of
 
 _FIGURE = re.compile(r"(-?\d+)(\.\d+)?(\s?[a-zA-Z%]*)")
@@ -34,7 +35,7 @@ def _separated(key: str, value: str) -> str | None:
     digits, fraction, unit = whole.groups(default="")
     if fraction:
         return f"{digits}{fraction}0{unit}"
-    return f"{int(digits):,}{unit}" if len(digits.lstrip("-")) > 4 else None
+    return f"{Decimal(digits):,}{unit}" if len(digits.lstrip("-")) > 4 else None
 
 
 def _capitals(key: str, value: str) -> str | None:
@@ -79,4 +80,4 @@ def _one_wrong(wrong: str, key: str, value: str) -> str | None:
     if fold(key) != wrong:
         return None
     number = as_number(value)
-    return f"not {value}" if number is None else str(number.value * 3 + 11)
+    return f"not {value}" if number is None else str(EXACT.fma(number.value, 3, 11))

@@ -10,7 +10,7 @@ from journeyman.admission.context import Context
 from journeyman.admission.gates import GATES, gate
 from journeyman.admission.gates.base import Candidate, Execute, lost
 from journeyman.admission.gates.contamination import fingerprint_of
-from journeyman.errors import Failure, UserError
+from journeyman.errors import Failure, JourneymanError, UserError, boundary
 from journeyman.records.admission import Admission, GateResult
 from journeyman.records.outcome import Quarantined
 from journeyman.records.task import Plan
@@ -19,12 +19,13 @@ from journeyman.records.task import Plan
 async def admit(
     directory: Path, execute: Execute, gates: Sequence[str] = tuple(GATES), context: Context | None = None
 ) -> Admission:
-    """Decide one package. Raises UserError only for a gate that does not exist."""
+    """Decide one package; a gate that breaks quarantines it. Raises UserError only for a gate that does not exist."""
     candidate = Candidate(directory, execute, context or Context())
     results: list[GateResult] = []
     for check in [gate(name) for name in gates]:
         try:
-            result = await check.check(candidate)
+            with boundary("grader"):  # a fault of ours in one task's gates never loses the others
+                result = await check.check(candidate)
         except UserError as error:
             result = GateResult(gate=check.name, passed=False, reason=str(error))
         except Failure as failure:
@@ -36,10 +37,9 @@ async def admit(
 
 
 def _digest(candidate: Candidate) -> str:
-    try:
+    with contextlib.suppress(JourneymanError), boundary("grader"):
         return candidate.task.content_digest
-    except UserError:
-        return ""
+    return ""
 
 
 def held_out_of(directories: Iterable[Path], suites: Iterable[Path] = ()) -> HeldOut:
@@ -54,7 +54,7 @@ def held_out_of(directories: Iterable[Path], suites: Iterable[Path] = ()) -> Hel
     found = [fingerprint_of(Candidate(directory, nothing)) for directory in suites]
     for directory in directories:
         candidate = Candidate(directory, nothing)
-        with contextlib.suppress(UserError):
+        with contextlib.suppress(JourneymanError), boundary("grader"):
             if candidate.task.metadata.split == "heldout":
                 found.append(fingerprint_of(candidate))
     return HeldOut(tuple(found))

@@ -12,7 +12,7 @@ from itertools import islice
 
 from journeyman.admission.rewriting import Change, rewritten
 from journeyman.admission.variation import Sealed, ServiceCall, Work
-from journeyman.grading.text import as_number, fold, near, numbers_in
+from journeyman.grading.text import as_number, fold, invented, near, numbers_in
 from journeyman.office.rendered import Rendered
 
 PER_KIND = 4  # at most so many variants of one kind of error
@@ -139,11 +139,11 @@ def stale_source(setting: Setting) -> Iterator[Work]:
 def fabricated(setting: Setting) -> Iterator[Work]:
     """Every figure is invented: near the right one, in none of the sources."""
 
-    def invented(key: str, value: str) -> str | None:
+    def other(key: str, value: str) -> str | None:
         number = as_number(value)
-        return None if number is None else str(number.value + abs(number.value) // 9 + 7)
+        return None if number is None else str(invented(number.value))
 
-    yield from setting.rewrite(invented)
+    yield from setting.rewrite(other)
 
 
 KINDS: dict[str, Callable[[Setting], Iterator[Work]]] = {

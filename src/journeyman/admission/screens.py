@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from journeyman.admission.mutations import Setting
 from journeyman.admission.variation import Work
 from journeyman.grading.programs import programs
-from journeyman.grading.text import as_number, fold
+from journeyman.grading.text import EXACT, as_number, fold
 from journeyman.office.rendered import kind_of
 from journeyman.records.base import canonical_json, sha256_hex
 
@@ -54,7 +54,7 @@ def every_answer_given(setting: Setting) -> Iterator[str]:
 
     def hedge(key: str, value: str) -> str | None:
         number = as_number(value)
-        return f"{value} / unknown" if number is None else f"{value} or {number.value + 1}"
+        return f"{value} / unknown" if number is None else f"{value} or {EXACT.add(number.value, 1)}"
 
     for work in setting.rewrite(hedge):
         yield from _paid(setting, "every field answered twice", work.files)

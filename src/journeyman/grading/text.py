@@ -1,12 +1,13 @@
 """Matching text and numbers the way a careful reader does: case, spacing, quotes, separators and units never decide.
 
 Invariant: every function is pure, and a value that hedges (the same key twice with different values) never matches.
+Figures of any length are reckoned with exactly.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from decimal import Decimal, InvalidOperation
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, InvalidOperation
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,6 +28,9 @@ _INSIDE = re.compile(
     rf"(?:%|x(?!\w))?(?:\s?(?P<scale>{_SCALE})(?!\w))?(?![\w])(?!\.\d)"
 )
 _TRAILING_NOTE = re.compile(r"\s*\([^()]*\)$")
+EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""Sums, differences and whole quotients of figures as long as they come: Python's own context rounds at 28 digits."""
+
 SHORT = 200  # characters: labels and values repeat and are cached, documents are not
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 _MARKUP = re.compile(r"[*_`]{1,3}")
@@ -71,8 +75,9 @@ def _decimal(digits: str) -> Decimal:
 
 
 def _number(match: re.Match[str], negative: bool) -> Number:
-    value = _decimal(match["number"]) * (-1 if negative else 1)
-    return Number(value, value.scaleb(_SCALES.get(match["scale"] or "", 0)))
+    size = _decimal(match["number"])
+    value = size.copy_negate() if negative and size else size
+    return Number(value, EXACT.scaleb(value, _SCALES.get(match["scale"] or "", 0)))
 
 
 @lru_cache(maxsize=4096)
@@ -107,10 +112,19 @@ def to_decimal(value: object) -> Decimal | None:
 def near(found: Number, expected: Number, tolerance: float) -> bool:
     """Whether two numbers agree within `tolerance`, as written or with their scale words applied."""
     slack = Decimal(str(tolerance))
-    if abs(found.full - expected.full) <= slack:
+    if _apart(found.full, expected.full) <= slack:
         return True
     one_scaled = (found.value == found.full) != (expected.value == expected.full)
-    return one_scaled and abs(found.value - expected.value) <= slack
+    return one_scaled and _apart(found.value, expected.value) <= slack
+
+
+def _apart(one: Decimal, other: Decimal) -> Decimal:
+    return EXACT.abs(EXACT.subtract(one, other))
+
+
+def invented(value: Decimal, part: int = 9, more: int = 7) -> Decimal:
+    """Another figure near `value`: greater by a `part`-th of its size, in whole numbers, and `more`."""
+    return EXACT.add(EXACT.add(value, EXACT.divide_int(value.copy_abs(), part)), more)
 
 
 def _expected_number(value: object) -> Number | None:

@@ -6,11 +6,13 @@ Invariant: every figure asked for follows from what the documents show; a draft 
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import reduce
 from itertools import combinations, islice
+from math import isfinite
 from typing import NamedTuple
 
 from journeyman.errors import UserError
-from journeyman.grading.text import fold
+from journeyman.grading.text import EXACT, fold, invented
 from journeyman.records.base import canonical_json, sha256_hex
 from journeyman.records.rubric import Criterion, Rubric
 from journeyman.records.task import Budget, Domain, Plan, Requirement, Split, TaskMetadata
@@ -48,8 +50,8 @@ class Side(NamedTuple):
         """How a request names what the column comes to, and that: its sum, or its spread where a sum means nothing."""
         figures = self.column.figures
         if self.column.adds:
-            return f"the sum of all {self.column.title!r} {self._where}", sum(figures, Decimal(0))
-        return f"the greatest less the least {self.says}", max(figures) - min(figures)
+            return f"the sum of all {self.column.title!r} {self._where}", reduce(EXACT.add, figures)
+        return f"the greatest less the least {self.says}", EXACT.subtract(max(figures), min(figures))
 
     @property
     def _where(self) -> str:
@@ -134,7 +136,7 @@ def _joined(q: Question) -> tuple[Answer, ...]:
         Answer("first", _text(left), "that figure", 1.0, (0,)),
         Answer("second", _text(right), f"{q.right.says} for that name", 2.0, (1,)),
         Answer("above", str(above), "how many of the names in both have a greater second figure", 2.0, (0, 1)),
-        Answer("difference", _text(left - right), "first less second", 3.0, (0, 1)),
+        Answer("difference", _text(EXACT.subtract(left, right)), "first less second", 3.0, (0, 1)),
     )
 
 
@@ -142,7 +144,7 @@ def _apart(q: Question) -> tuple[Answer, ...]:
     end = _end(q.highest)
     names = [_extreme(side.grid.names, side, q.highest) for side in (q.left, q.right)]
     (first, first_whole), (second, second_whole) = q.left.whole, q.right.whole
-    gap = q.left.figure(names[0]) - q.right.figure(names[1])
+    gap = EXACT.subtract(q.left.figure(names[0]), q.right.figure(names[1]))
     return (
         Answer("first", names[0], f"the {_called(q.left)} with the {end} {q.left.says}", 1.5, (0,)),
         Answer("second", names[1], f"the {_called(q.right)} with the {end} {q.right.says}", 1.5, (1,)),
@@ -157,7 +159,7 @@ def _called(side: Side) -> str:
 
 
 def _text(value: Decimal | int) -> str:
-    plain = format(Decimal(value).normalize(), "f")
+    plain = format(EXACT.normalize(Decimal(value)), "f")
     return "0" if plain in ("-0", "") else plain
 
 
@@ -317,9 +319,10 @@ def _rubric(q: Question, told: Sequence[Answer]) -> Rubric:
 
 def _slack(value: str) -> float:
     try:
-        return max(0.005, abs(float(value)) * 1e-6) if "." in value else 0.0
+        slack = max(0.005, abs(float(value)) * 1e-6) if "." in value else 0.0
     except ValueError:
         return 0.0
+    return slack if isfinite(slack) else 0.0
 
 
 def _plan(name: str, told: Sequence[Answer], kind: str = "reference") -> Plan:
@@ -338,6 +341,6 @@ def _negatives(q: Question, told: Sequence[Answer]) -> Iterator[Plan]:
 
 def _invented(value: str) -> str:
     try:
-        return _text(Decimal(value) + abs(Decimal(value)) // 8 + 3)
+        return _text(invented(Decimal(value), part=8, more=3))
     except ArithmeticError:
         return value

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from journeyman.grading.text import as_number, fold
+from journeyman.grading.text import EXACT, as_number, fold
 from journeyman.office.pdf_aligned import aligned_tables
 from journeyman.office.render import render
 from journeyman.office.rendered import Table, column_letters, kind_of
@@ -109,7 +109,7 @@ def _summed(path: str, where: str, region: Region, at: int) -> Grid | None:
         if column.adds:
             sums = dict.fromkeys(order, Decimal(0))
             for row, figure in zip(rows, column.figures, strict=True):
-                sums[fold(row[at])] += figure
+                sums[fold(row[at])] = EXACT.add(sums[fold(row[at])], figure)
             made.append(Column(column.title, tuple(sums.values())))
     return Grid(path, where, region.titles[at], tuple(names[n] for n in order), tuple(made), True) if made else None
 
@@ -128,7 +128,7 @@ def _are_names(cells: Sequence[str]) -> bool:
 
 
 def _are_years(cells: Sequence[str]) -> bool:
-    return all(cell.isascii() and cell.isdigit() and 1900 <= int(cell) <= 2100 for cell in cells)
+    return all(cell.isascii() and cell.isdigit() and len(cell) == 4 and 1900 <= int(cell) <= 2100 for cell in cells)
 
 
 def _distinct(cells: Sequence[str]) -> bool:
@@ -136,7 +136,7 @@ def _distinct(cells: Sequence[str]) -> bool:
 
 
 def _counts_up(figures: Sequence[Decimal]) -> bool:
-    return figures[0] in (0, 1) and all(later - earlier == 1 for earlier, later in pairwise(figures))
+    return figures[0] in (0, 1) and all(EXACT.subtract(later, earlier) == 1 for earlier, later in pairwise(figures))
 
 
 def _figures(cells: Sequence[str]) -> tuple[Decimal, ...] | None:
