@@ -8,7 +8,7 @@ from aiohttp import web
 
 from journeyman.errors import UserError
 from journeyman.models.base import ModelMessage, ModelUnavailable, ModelUsage
-from journeyman.models.openai_compatible import EndpointConfig, OpenAICompatible
+from journeyman.models.openai_compatible import MAX_ANSWER_BYTES, EndpointConfig, OpenAICompatible
 
 ASK = (ModelMessage(role="user", content="hello"),)
 GOOD = {
@@ -104,6 +104,30 @@ async def test_an_answer_without_text_is_an_error(
     endpoint.answers = [(200, body)]
     with pytest.raises(ModelUnavailable, match=r"no text|no choices"):
         await client().complete(ASK)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (GOOD | {"usage": {"completion_tokens": "many"}}, "the usage it tells is none: output_tokens"),
+        (GOOD | {"usage": {"prompt_tokens": -1}}, "the usage it tells is none: input_tokens"),
+        ({"choices": [{"message": {"content": "x" * MAX_ANSWER_BYTES}}]}, "is longer than 2,097,152 bytes"),
+        ("[" * 100_000, "RecursionError"),
+    ],
+)
+async def test_an_answer_that_cannot_be_taken_is_refused_in_one_line(
+    endpoint: Endpoint, client: Callable[..., OpenAICompatible], body: Any, said: str
+) -> None:
+    endpoint.answers = [(200, body)] * 2
+    with pytest.raises(ModelUnavailable, match=said):
+        await client(retries=0).complete(ASK)
+
+
+async def test_half_a_character_is_kept_as_its_escape(
+    endpoint: Endpoint, client: Callable[..., OpenAICompatible]
+) -> None:
+    endpoint.answers = [(200, {"choices": [{"message": {"content": "a\ud800b"}}]})]
+    assert (await client().complete(ASK)).text == "a\\ud800b"
 
 
 async def test_an_endpoint_that_is_not_there_is_unavailable() -> None:

@@ -140,6 +140,11 @@ async def test_a_second_run_goes_on_from_the_trace_and_asks_nothing_again(desk: 
 
 REJECTIONS: dict[str, tuple[dict[str, Answer], str, str]] = {
     "words": ({"proposer": lambda handed: "I would rather not."}, "propose", "holds no JSON object"),
+    "half a character": ({"proposer": lambda handed: '{"operations": "\ud800"}'}, "propose", "surrogates not allowed"),
+    "half a character, escaped": ({"proposer": lambda handed: '{"x": "\\ud800"}'}, "propose", "surrogates not allowed"),
+    "no number": ({"proposer": lambda handed: '{"x": NaN}'}, "propose", "is not JSON that can be kept"),
+    "too deep": ({"proposer": lambda handed: '{"x": ' + "[" * 100_000 + "]" * 100_000 + "}"}, "propose", "recursion"),
+    "no end": ({"proposer": lambda handed: "x" * (3 << 20)}, "endpoint", "longer than 2,097,152 bytes"),
     "a circle": (
         {
             "proposer": lambda handed: {

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from pydantic import Field
+
 from journeyman.errors import JourneymanError
 from journeyman.records.base import Record
 
@@ -17,9 +19,9 @@ class ModelMessage(Record):
 class ModelUsage(Record):
     """Tokens of one call. `input_tokens` includes the cached ones."""
 
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
 
 
 class Completion(Record):

@@ -1,22 +1,24 @@
 """Any endpoint that speaks OpenAI Chat Completions. The secret comes from an environment variable, never recorded.
 
-Invariant: bounded retries on what a retry can mend (connection, 408, 409, 429, 5xx), and an answer without text is an
-error, never an empty string.
+Invariant: bounded retries on what a retry can mend (connection, 408, 409, 429, 5xx), and an answer without text, or
+longer than any asked for, is an error, never an empty string.
 """
 
 import asyncio
+import json
 import os
 from collections.abc import Sequence
 from typing import Any
 
 import aiohttp
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from journeyman.errors import UserError
 from journeyman.models.base import Completion, ModelMessage, ModelUnavailable, ModelUsage, NoText
-from journeyman.records.base import Record
+from journeyman.records.base import Record, first_fault
 
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+MAX_ANSWER_BYTES = 2 << 20  # of one answer as it comes over the wire
 
 
 class EndpointConfig(Record):
@@ -64,7 +66,7 @@ class OpenAICompatible:
                 await asyncio.sleep(self.config.backoff_seconds * 2 ** (attempt - 1))
             try:
                 status, data = await self._post(body)
-            except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            except (aiohttp.ClientError, TimeoutError, ValueError, RecursionError) as error:
                 reason = f"{type(error).__name__}: {error}"
                 continue
             if status == 200:
@@ -80,9 +82,14 @@ class OpenAICompatible:
             self._session = aiohttp.ClientSession(timeout=timeout, headers=self._headers())
         url = f"{self.config.base_url.rstrip('/')}/chat/completions"
         async with self._session.post(url, json=body) as response:
+            answer = bytearray()
+            async for part in response.content.iter_any():
+                answer += part
+                if len(answer) > MAX_ANSWER_BYTES:
+                    raise ModelUnavailable(f"{self.name}: the answer is longer than {MAX_ANSWER_BYTES:,} bytes")
             if response.status != 200:
-                return response.status, await response.text()
-            return 200, await response.json(content_type=None)
+                return response.status, answer.decode(errors="replace")
+            return 200, json.loads(answer)
 
     async def close(self) -> None:
         """Close the connection pool."""
@@ -103,6 +110,8 @@ def _completion(data: Any, name: str) -> Completion:
         )
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ModelUnavailable(f"{name}: the answer has no choices[0].message.content ({error!r})") from None
+    except ValidationError as error:
+        raise ModelUnavailable(f"{name}: the usage it tells is none: {first_fault(error, 'usage')}") from None
     if not isinstance(text, str) or not text.strip():
         raise NoText(f"{name}: the answer has no text", counts)
-    return Completion(text=text, usage=counts)
+    return Completion(text=text.encode(errors="backslashreplace").decode(), usage=counts)  # half a character: as \udXXX

@@ -83,8 +83,10 @@ def read_answer(kind: type[R], text: str) -> R | str:
     if start < 0 or end < start:
         return "the answer holds no JSON object"
     try:
-        return kind.model_validate(json.loads(text[start : end + 1]))
-    except json.JSONDecodeError as error:
-        return f"the answer is not JSON: {error}"
+        answer = json.loads(text[start : end + 1])
+        canonical_json(answer)  # half a character, NaN, what is nested too deep
+        return kind.model_validate(answer)
     except ValidationError as error:
         return first_fault(error, "answer")
+    except (ValueError, RecursionError) as error:
+        return f"the answer is not JSON that can be kept: {error}"
