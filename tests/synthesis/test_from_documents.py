@@ -1,6 +1,7 @@
 """Tasks over given documents: catalogued or dropped with a reason, joined by several operations, then admitted."""
 
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from docx import Document
 from journeyman.admission.decide import admit_all
 from journeyman.errors import UserError
 from journeyman.pipeline.from_documents import make_from
-from journeyman.synthesis.catalogue import Catalogue, catalogue
+from journeyman.synthesis.catalogue import MAX_BYTES, Catalogue, catalogue
 from journeyman.synthesis.environment_first.from_documents import Wish, drafts
 from journeyman.tasks.package import load_task, read_package
 from tests.admission.executing import InProcess
@@ -58,6 +59,44 @@ def test_every_file_is_a_source_or_dropped_with_a_reason(folder: Path) -> None:
     by_path = {s.path: s for s in catalogue(folder).sources}
     assert by_path["sales_2025-02-01.csv"].as_of == "2025-02-01"
     assert by_path["sales_2025-02-01.csv"].tables == 1
+
+
+def test_what_is_hidden_leaves_the_folder_or_is_no_regular_file_is_left_out_with_the_reason(
+    folder: Path, tmp_path: Path
+) -> None:
+    before = catalogue(folder).sources
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.csv").write_text(SALES.replace("North", "Secret"))
+    (folder / "secret.csv").symlink_to(outside / "secret.csv")
+    (folder / "all").symlink_to(outside)
+    (folder / "again").symlink_to(folder)
+    (folder / "gone.csv").symlink_to(outside / "gone.csv")
+    (folder / "loop.csv").symlink_to(folder / "loop.csv")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "kept.csv").write_text(STOCK)
+    (folder / ".hidden.csv").write_text(STOCK.replace("Nut", "Nail"))
+    (folder / "inner").mkdir()
+    (folder / "inner" / "LICENSE").symlink_to(outside / "secret.csv")
+    os.mkfifo(folder / "pipe.csv")
+    (folder / "large.csv").write_text("x" * (MAX_BYTES + 1))
+    Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.csv")).write_text(STOCK.replace("Nut", "Nail"))
+    found = catalogue(folder)
+    assert found.sources == before
+    left_out = {d.path: d.reason for d in found.dropped if not d.sha256}
+    assert left_out == {
+        "secret.csv": "a link that leaves the folder",
+        "all": "a link that leaves the folder",
+        "again": "a link to a folder",
+        "gone.csv": "a link to nothing",
+        "loop.csv": "a link to nothing",
+        ".git": "it is hidden",
+        ".hidden.csv": "it is hidden",
+        "inner/LICENSE": "a link that leaves the folder",
+        "pipe.csv": "no regular file",
+        "large.csv": "4,000,001 bytes, at most 4,000,000",
+        "bad\\xff.csv": "its name is not text",
+    }
 
 
 def test_without_terms_nothing_is_used(folder: Path) -> None:

@@ -1,10 +1,11 @@
 """A catalogue of somebody's own documents: what each is, whether it may and can be used, and why not (C-05, X-05).
 
-Invariant: every file met is either a source or dropped with a reason; nothing is read from outside the folder, and the
-same folder gives the same catalogue anywhere and at any time.
+Invariant: what is met is either a source or dropped with a reason; nothing from outside the folder is read, nor what
+is hidden or no regular file, and the same folder gives the same catalogue anywhere and at any time.
 """
 
 import io
+import os
 import re
 import zipfile
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ class Dropped(Record):
     """One document that is not used, and why."""
 
     path: str
-    sha256: str
+    sha256: str  # "" where it was not read
     reason: str
 
 
@@ -64,20 +65,61 @@ def catalogue(folder: Path, licence: str = "") -> Catalogue:
     sources: list[Source] = []
     dropped: list[Dropped] = []
     seen: dict[str, str] = {}
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and not _LICENCE.match(p.name)):
-        name, data = path.relative_to(folder).as_posix(), path.read_bytes()
+    for path in _within(folder):
+        name = path.relative_to(folder).as_posix()
+        if reason := _left_out(path, name, folder):
+            dropped.append(Dropped(path=_shown(name), sha256="", reason=reason))
+            continue
+        data = path.read_bytes()
         terms = licence or _licence_of(path, folder)
-        document = render(name, data) if kind_of(name) in READABLE and len(data) <= MAX_BYTES else None
+        document = render(name, data) if kind_of(name) in READABLE else None
         content = sha256_hex(fold(document.plain).encode()) if document else ""
-        reason = _unusable(name, data, document, terms) or (
-            f"says what {seen[content]} says" if content in seen else ""
-        )
+        reason = _unusable(name, document, terms) or (f"says what {seen[content]} says" if content in seen else "")
         if reason or document is None:
             dropped.append(Dropped(path=name, sha256=sha256_hex(data), reason=reason))
             continue
         seen[content] = name
         sources.append(_source(name, data, document, terms))
     return Catalogue(sources=tuple(sources), dropped=tuple(dropped))
+
+
+def _within(folder: Path) -> list[Path]:
+    """What lies in a folder and below it, in order, but terms; a folder that is not gone into stands for all in it."""
+    found = []
+    for base, folders, names in os.walk(folder):
+        closed = [name for name in folders if _left_out(Path(base, name), "", folder)]
+        folders[:] = [name for name in folders if name not in closed]
+        found += [Path(base, name) for name in (*names, *closed) if not _is_licence(Path(base, name), folder)]
+    return sorted(found)
+
+
+def _left_out(path: Path, name: str, folder: Path) -> str:
+    """Why what stands at a path is not read at all; "" for a file of the folder that may be, or a folder of it."""
+    if _shown(name) != name:
+        return "its name is not text"
+    if path.name.startswith("."):
+        return "it is hidden"
+    if path.is_symlink() and not path.exists():
+        return "a link to nothing"
+    if not path.resolve().is_relative_to(folder.resolve()):
+        return "a link that leaves the folder"
+    if path.is_dir() and path.is_symlink():
+        return "a link to a folder"
+    if not path.is_dir() and not path.is_file():
+        return "no regular file"
+    if not os.access(path, os.R_OK):
+        return "it cannot be read: change its permissions"
+    size = 0 if path.is_dir() else path.stat().st_size
+    return f"{size:,} bytes, at most {MAX_BYTES:,}" if size > MAX_BYTES else ""
+
+
+def _shown(name: str) -> str:
+    """A name as text: bytes of it that are none as escapes."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
+def _is_licence(path: Path, folder: Path) -> bool:
+    return bool(_LICENCE.match(path.name)) and path.is_file() and path.resolve().is_relative_to(folder.resolve())
 
 
 def _source(name: str, data: bytes, document: Rendered, terms: str) -> Source:
@@ -93,9 +135,7 @@ def _source(name: str, data: bytes, document: Rendered, terms: str) -> Source:
     )
 
 
-def _unusable(name: str, data: bytes, document: Rendered | None, terms: str) -> str:
-    if len(data) > MAX_BYTES:
-        return f"{len(data):,} bytes, at most {MAX_BYTES:,}"
+def _unusable(name: str, document: Rendered | None, terms: str) -> str:
     if document is None:
         return f"cannot be read as {kind_of(name) or 'a document'}"
     if not document.plain.strip():
@@ -111,7 +151,7 @@ def _licence_of(path: Path, folder: Path) -> str:
     for level in (path.parent, *path.parent.parents):
         if not level.is_relative_to(folder):
             return ""
-        for found in sorted(p for p in level.iterdir() if p.is_file() and _LICENCE.match(p.name)):
+        for found in sorted(p for p in level.iterdir() if _is_licence(p, folder)):
             lines = [line.strip() for line in found.read_text(errors="replace").splitlines() if line.strip()]
             return lines[0][:80] if lines else found.name
     return ""
