@@ -159,6 +159,12 @@ def open_release(directory: Path) -> Release:
     return Release(directory, manifest, _withdrawn(directory, manifest.digest()))
 
 
+def is_release(directory: Path) -> bool:
+    """Whether a release stands there, whole or not."""
+    begun = (directory / TASKS).is_dir() and any((directory / name).exists() for name in (MANIFEST, DECISIONS))
+    return begun or (directory / MARKER).exists()
+
+
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()

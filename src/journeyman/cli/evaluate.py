@@ -52,12 +52,12 @@ def evaluate(
 
     With --engine, base is what the server holds (--base: the directory of its model); LABEL=DIR is loaded into it.
     """
-    from journeyman.admission.release import open_release
+    from journeyman.admission.release import verify_release
     from journeyman.pipeline.recipe import Recipe
     from journeyman.pipeline.run import execute, open_run
     from journeyman.store.config_file import parse_config
 
-    open_release(release)
+    verify_release(release)
     recipe = parse_config(
         {
             "name": out.name or out.resolve().name,

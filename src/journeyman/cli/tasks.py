@@ -185,29 +185,38 @@ def _make_from(folder: Path, licence: str, count: int, seed: int, out: Path) -> 
 def check(packages: Path, coverage: bool, canaries: bool, sandbox: str) -> None:
     """Run the gates that need no execution over a package, a release or a directory of packages. Exit 1 names faults.
 
+    A release is checked as one first: a task that is missing, changed or was never in it is a fault.
+
     \b
     Example:
       journeyman tasks check build/tasks
       journeyman tasks check build/release --canaries
     """
     from journeyman.admission.gates import STATIC_GATES
-    from journeyman.admission.release import MARKER
-    from journeyman.pipeline.admitting import check_static, held_out_dirs
+    from journeyman.admission.release import is_release
+    from journeyman.pipeline.admitting import check_static, package_dirs
 
+    try:
+        directories = package_dirs(packages)
+    except UserError as error:
+        if not is_release(packages):
+            raise
+        console.print(f"FAULT {error}", markup=False, soft_wrap=True)
+        raise SystemExit(1) from None
     if coverage:
-        _coverage(held_out_dirs([packages]))
+        _coverage(directories)
         return
     if canaries:
-        _canaries(held_out_dirs([packages]), sandbox)
+        _canaries(directories, sandbox)
         return
-    decided = finish(check_static(held_out_dirs([packages])))
+    decided = finish(check_static(directories))
     failed = [a for a in decided if not a.admitted]
     for admission in failed:
         console.print(f"FAULT {admission.task}: {admission.gates[-1].gate}: {admission.gates[-1].reason}", markup=False)
     console.print(f"{len(decided) - len(failed)} of {len(decided)} packages pass {', '.join(STATIC_GATES)}")
     if failed:
         raise SystemExit(1)
-    if (packages / MARKER).exists():
+    if is_release(packages):
         next_step("journeyman rollout {} --policy base", packages)
     else:
         next_step("journeyman tasks admit {} --release build/release", packages)
@@ -346,10 +355,10 @@ def show(package: Path, private: bool, opened: bool, page: Path | None, limit: i
 def _page(package: Path, page: Path, opened: bool, limit: int) -> None:
     import webbrowser
 
-    from journeyman.pipeline.admitting import held_out_dirs
+    from journeyman.pipeline.admitting import package_dirs
     from journeyman.pipeline.gallery import gallery
 
-    made = gallery(held_out_dirs([package])[:limit], page, package.resolve().name)
+    made = gallery(package_dirs(package)[:limit], page, package.resolve().name)
     console.print(f"{made}, {made.stat().st_size:,} bytes", markup=False)
     if opened and not webbrowser.open(made.resolve().as_uri()):
         console.print("no browser opens here: open the file yourself", markup=False)

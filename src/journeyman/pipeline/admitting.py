@@ -11,7 +11,7 @@ from journeyman.admission.decide import admit_all
 from journeyman.admission.funnel import funnel
 from journeyman.admission.gates import STATIC_GATES
 from journeyman.admission.gates.base import Executed
-from journeyman.admission.release import MARKER, TASKS, create_release, verify_release, withdraw
+from journeyman.admission.release import TASKS, create_release, is_release, verify_release, withdraw
 from journeyman.admission.screens import DETECTORS, identity
 from journeyman.errors import UserError
 from journeyman.pipeline.canaries import Scan, scan
@@ -34,10 +34,20 @@ class Admitted(NamedTuple):
 
 
 def package_dirs(path: Path) -> list[Path]:
-    """The package at `path`, or the packages in it. Raises UserError where there is none."""
+    """The package at `path`, or those of the release or directory there; a release is checked whole, whoever reads it.
+
+    Raises UserError where there is none, or the release is not as it was made.
+    """
+    if is_release(path):
+        released = list(verify_release(path).task_dirs())
+        if not released:
+            raise UserError(f"{path} has no task that was not withdrawn: make another release")
+        return released
     if (path / "task.toml").exists():
         return [path]
     found = sorted(p.parent for p in path.glob("*/task.toml"))
+    if not found and (path / TASKS).is_dir():
+        raise UserError(f"{path} holds no task package, and no release: give {path / TASKS}, or see what it misses")
     if not found:
         raise UserError(f"{path} holds no task package (a directory with task.toml): type journeyman tasks make first")
     return found
@@ -119,4 +129,4 @@ async def rescreen(directory: Path, sandbox: str, concurrency: int, progress: Pr
 
 def held_out_dirs(paths: Sequence[Path]) -> list[Path]:
     """Packages of suites: releases, packages, or directories of packages. Raises UserError where there is none."""
-    return [d for path in paths for d in package_dirs(path / TASKS if (path / MARKER).exists() else path)]
+    return [d for path in paths for d in package_dirs(path)]

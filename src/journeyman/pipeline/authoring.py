@@ -16,7 +16,7 @@ from journeyman.synthesis.capability_first.packaging import packaged
 from journeyman.synthesis.capability_first.records import Brief, ReferenceTask, Rejected
 from journeyman.synthesis.capability_first.trace import Budget, Trace
 from journeyman.synthesis.catalogue import catalogue
-from journeyman.tasks.package import load_task, plans, write_package
+from journeyman.tasks.package import load_task, plans, stands, write_package
 
 SHOWN_CHARACTERS = 6000  # of a document, to a model
 
@@ -52,7 +52,7 @@ async def author_tasks(
             stack.push_async_callback(model.close)
         for like in config.like:
             name = f"{config.domain}-authored-{Path(like).name}"
-            if (out / name / "task.toml").exists():
+            if stands(out / name):
                 results.append(out / name)
                 continue
             author = Author(asked, Trace(out / "traces" / f"{name}.jsonl", config.budget), config.rounds)

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
-from journeyman.admission.release import MARKER, open_release
+from journeyman.admission.release import is_release, verify_release
 from journeyman.engines.base import EngineIdentity
 from journeyman.engines.scripted import ScriptedEngine
 from journeyman.episodes.run_many import Finished
@@ -56,8 +56,8 @@ class Wish(NamedTuple):
 
 
 def _directories(wish: Wish) -> Sequence[Path]:
-    if (wish.tasks / MARKER).exists():
-        found: Sequence[Path] = open_release(wish.tasks).task_dirs(wish.split)  # type: ignore[arg-type]
+    if is_release(wish.tasks):
+        found: Sequence[Path] = verify_release(wish.tasks).task_dirs(wish.split)  # type: ignore[arg-type]
     else:
         found = [d for d in package_dirs(wish.tasks) if wish.split in (None, ready_task(d).task.metadata.split)]
     if not found:

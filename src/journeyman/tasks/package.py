@@ -129,6 +129,17 @@ def write_package(draft: PackageDraft, root: Path) -> Path:
     return directory
 
 
+def stands(directory: Path) -> bool:
+    """Whether a whole package stands there. Raises UserError where one does that is not as it was written."""
+    if not (directory / "task.toml").exists():
+        return False
+    try:
+        load_task(directory, handlers=False)
+    except UserError as error:
+        raise UserError(f"{error}; first remove {directory}, which is not written over") from None
+    return True
+
+
 def _tree(directory: Path) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for base, folders, names in os.walk(directory):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from journeyman.pipeline.recipe import TasksRecipe
 from journeyman.records.task import Size, Split, TaskMetadata
 from journeyman.tasks.draft import PackageDraft, PackageFile
-from journeyman.tasks.package import write_package
+from journeyman.tasks.package import stands, write_package
 from journeyman.worlds.base import WorldDraft
 from journeyman.worlds.registry import DEFAULT_TYPES, environment_type, make_world
 
@@ -81,9 +81,9 @@ def _office(draft: WorldDraft) -> tuple[str, ...]:
 
 
 def make_one(want: Wanted, root: Path) -> Path:
-    """Write one task package below `root`; an existing one of that name is kept."""
+    """Write one task package below `root`; a whole one of that name is kept. Raises UserError where it was changed."""
     directory = root / want.slug
-    if (directory / "task.toml").exists():
+    if stands(directory):
         return directory
     if directory.exists():  # a killed process left half a package: task.toml is written last
         shutil.rmtree(directory)
