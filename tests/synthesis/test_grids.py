@@ -77,6 +77,14 @@ def test_a_column_with_a_doubtful_cell_is_not_used(doubtful: str) -> None:
     assert _of(f"Site|Cases\nAber|19\nBala|{doubtful}\nCorris|17\nDyfi|12\nElan|8") == []
 
 
+@pytest.mark.parametrize("doubtful", ["1e308", "<5", "n/a", "", "12 of 30"])
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_a_row_of_the_table_is_never_taken_for_its_titles(doubtful: str, rows: int) -> None:
+    names = ["Aber", "Bala", "Corris", "Dyfi", "Elan", "Fan", "Gwaun"]
+    body = "\n".join(f"{name}|{doubtful if i < rows else 19 - i * i}" for i, name in enumerate(names))
+    assert _of(f"Site|Cases\n{body}") == []
+
+
 def test_two_tables_of_a_sheet_are_told_apart_by_where_they_are() -> None:
     one = "Site|Cases\nAber|19\nBala|3\nCorris|17\nDyfi|12"
     assert [g.table for g in _of(f"{one}\n\n{one.replace('1', '2')}")] == [

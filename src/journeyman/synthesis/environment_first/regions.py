@@ -1,6 +1,7 @@
 """Where in a sheet or a table of a real document the header and the body are; pure, knows no file format.
 
-Invariant: a region's titles are distinct, its rows are as wide as its titles, and no cell is in two regions.
+Invariant: a region's titles are distinct, its rows are as wide as its titles, and no cell is in two regions. Where the
+row over the titles may belong to the table as well, it is not known which are the titles, and there is no region.
 """
 
 import re
@@ -74,10 +75,18 @@ def _titles(cells: Sequence[Sequence[str]], header: int, first: int, end: int) -
         return ()
     if not any(_worded(title) for title in own) and not _worded(cells[header + 1][first]):
         return ()
-    if _all_differ(own) or _repeated(own):
+    if _all_differ(own):
+        return () if header and _goes_on(cells[header - 1][first:end]) else own
+    if _repeated(own):
         return own
     grouped = tuple(_under_group(cells[header - 1][first:end], own)) if header else own
     return grouped if _all_differ(grouped) else ()
+
+
+def _goes_on(above: Sequence[str]) -> bool:
+    """Whether what stands over a row may be the titles, or a row, of the table that the row itself is of."""
+    figures = any(_FIGURE.fullmatch(cell) and not _YEAR.fullmatch(cell) for cell in above)
+    return all(above) and (figures or _all_differ(above))
 
 
 def _all_differ(titles: Sequence[str]) -> bool:
