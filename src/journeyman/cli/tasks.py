@@ -45,10 +45,12 @@ def types(live: bool) -> None:
 
 
 @tasks.command()
-@click.option("--type", "names", multiple=True, metavar="TYPE", help="Environment type; repeatable. Default: all.")
+@click.option(
+    "--type", "names", multiple=True, metavar="TYPE", help="Environment type; repeatable. Default: the first four."
+)
 @click.option("--size", type=SIZE, default="compact", show_default=True)
 @click.option("--all", "every", is_flag=True, help="All environment types that are live.")
-@click.option("--count", type=click.IntRange(1), help="Training tasks of each type, instead of --train and --heldout.")
+@click.option("--count", type=click.IntRange(1), help="Training tasks of each type, not --train, --heldout.")
 @click.option("--train", type=click.IntRange(0), default=8, show_default=True, help="Training tasks over all types.")
 @click.option("--validation", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--heldout", type=click.IntRange(0), default=4, show_default=True)
@@ -85,8 +87,14 @@ def make(
       journeyman tasks make --from ~/documents --licence "ours" --count 4 --out build/mine
     """
     _needs("--from", folder, **{"--author": author, "--licence": licence})
-    if folder is not None and (names or every):
-        raise UserError("--from makes tasks of your documents: leave out --type and --all, which choose types of ours")
+    if folder is not None:
+        _leave_out("--from makes tasks of your documents", "names", "every", "size", "validation", "heldout")
+    if author is not None:
+        _leave_out("--author makes a task for each in its file", "count", "train", "seed")
+    if every:
+        _leave_out("--all makes every live type", "names")
+    if count is not None:
+        _leave_out("--count says how many training tasks of each type", "train", "heldout")
     if folder is not None and author is not None:
         _author(author, folder, licence, out)
         return
@@ -117,6 +125,15 @@ def _needs(option: str, given: object, **others: object) -> None:
     """Raise UserError where an option is given that means something only with `option`, which is not."""
     if given is None and (idle := [f"{name} {value}" for name, value in others.items() if value]):
         raise UserError(f"{idle[0]} does nothing without {option}: give {option} as well, or leave it out")
+
+
+def _leave_out(why: str, *parameters: str) -> None:
+    """Raise UserError where an option was typed that would be left without effect."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        typed = context.get_parameter_source(parameter.name or "") is click.core.ParameterSource.COMMANDLINE
+        if parameter.name in parameters and typed:
+            raise UserError(f"{why}: leave out {parameter.opts[0]}")
 
 
 def _coverage(directories: list[Path]) -> None:

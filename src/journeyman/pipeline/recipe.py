@@ -25,7 +25,8 @@ from journeyman.training.config import ForwardConfig, ModelConfig, OptimiserConf
 from journeyman.training.credit import CreditConfig
 from journeyman.training.methods import with_credit
 from journeyman.training.schedule import ScheduleConfig
-from journeyman.worlds.registry import ENVIRONMENT_TYPES, environment_type
+from journeyman.worlds.curriculum import live_type
+from journeyman.worlds.registry import ENVIRONMENT_TYPES
 
 RECIPE_FILE = "a .toml file, e.g. recipes/quickstart.toml"  # what to give where a recipe is none
 MADE_BY = {"sft": "sft", "rl": "rl", "merged": "merge"}
@@ -97,7 +98,7 @@ class TasksRecipe(Record):
         check_unique("tasks.types", self.types)
         for name in self.types if not self.from_release else ():
             if name not in ENVIRONMENT_TYPES and ":" not in name:
-                environment_type(name)
+                live_type(name)
         return self
 
 

@@ -10,6 +10,7 @@ from journeyman.records.task import Size, Split, TaskMetadata
 from journeyman.tasks.draft import PackageDraft, PackageFile
 from journeyman.tasks.package import stands, write_package
 from journeyman.worlds.base import WorldDraft
+from journeyman.worlds.curriculum import live_type
 from journeyman.worlds.registry import DEFAULT_TYPES, environment_type, make_world
 
 GENERATOR = "journeyman.worlds"
@@ -33,7 +34,7 @@ def wanted(recipe: TasksRecipe) -> Iterator[Wanted]:
     """Tasks of a recipe: each split's count shared evenly over the types, types in turn."""
     types = recipe.types or DEFAULT_TYPES
     for name in types:
-        environment_type(name)
+        live_type(name)
     plan: tuple[tuple[Split, int, int], ...] = (
         ("train", recipe.train, recipe.seed),
         ("validation", recipe.validation, recipe.seed),

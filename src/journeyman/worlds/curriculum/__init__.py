@@ -4,9 +4,10 @@ Invariant: a type is live iff it is registered; a live type's axes are its class
 """
 
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
-from journeyman.worlds.base import Pair
+from journeyman.errors import UserError
+from journeyman.worlds.base import EnvironmentType, Pair
 from journeyman.worlds.curriculum import consulting, finance, law, operations
 from journeyman.worlds.curriculum.entries import Entry, PracticeArea
 from journeyman.worlds.curriculum.space import combinations
@@ -24,6 +25,13 @@ def entries() -> dict[str, Entry]:
 def status(name: str) -> Literal["live", "planned"]:
     """Whether worlds of this type can be made."""
     return "live" if name in ENVIRONMENT_TYPES else "planned"
+
+
+def live_type(name: str) -> EnvironmentType[Any]:
+    """The environment type `name`. Raises UserError where it is planned only, or none is called so."""
+    if status(name) == "planned" and any(entry.name == name for area in AREAS for entry in area.entries):
+        raise UserError(f"environment type {name!r} is planned, not live: journeyman tasks types --live lists what is")
+    return environment_type(name)
 
 
 def axes(area: PracticeArea, entry: Entry) -> tuple[dict[str, tuple[str, ...]], tuple[Pair, ...]]:
