@@ -76,6 +76,26 @@ def test_a_whole_release_is_read_as_its_tasks(capsys: pytest.CaptureFixture[str]
     assert "holds no task package" in err
 
 
+def test_a_task_is_shown_by_its_name(capsys: pytest.CaptureFixture[str], release: Path) -> None:
+    for arguments in (["c", "--in", "raw"], ["journeyman/a", "--in", "release"], ["raw/c"]):
+        code, out, _ = typed(capsys, "tasks", "show", *arguments)
+        assert (code, "Write out.txt for" in out) == (0, True), arguments
+    code, _, err = typed(capsys, "tasks", "show", "c")
+    assert (code, "no task of that name in build/* or runs/*" in err) == (2, True)
+    Path("build").mkdir()
+    release.rename("build/release")
+    shutil.copytree("raw", "runs/job/tasks")
+    assert typed(capsys, "tasks", "show", "a")[0] == 0
+    assert (
+        "Write out.txt for c" in typed(capsys, "tasks", "show", "c", "--page", "p.html")[1] + Path("p.html").read_text()
+    )
+    make_task(Path("build/more"), name="c", instruction="Write out.txt otherwise.")
+    code, _, err = typed(capsys, "tasks", "show", "c")
+    assert (code, "give one of build/more/c, runs/job/tasks/c" in err) == (2, True), err
+    code, _, err = typed(capsys, "tasks", "show", "raw")
+    assert (code, "raw holds 3 tasks" in err) == (2, True), err
+
+
 def test_a_package_that_was_changed_is_not_kept_as_the_one_asked_for(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -351,19 +351,24 @@ def _by_rollouts(
     "--page", type=click.Path(path_type=Path), help="Write that page here; a release or directory: a gallery."
 )
 @click.option("--limit", type=click.IntRange(1), default=24, show_default=True, help="Tasks in a gallery.")
-def show(package: Path, private: bool, opened: bool, page: Path | None, limit: int) -> None:
+@click.option("--in", "place", type=click.Path(path_type=Path), help="The run, release or directory with that task.")
+def show(package: Path, private: bool, opened: bool, page: Path | None, limit: int, place: Path | None) -> None:
     """Show a task: request, files, services; with --private what its makers see; with --open or --page as a page.
 
     \b
     Example:
       journeyman tasks show build/tasks/finance-board-forecast-compact-train-1 --private
       journeyman tasks show build/release --page build/gallery.html
+      journeyman tasks show finance-board-forecast-compact-train-1 --in runs/quickstart --open
+
+    PACKAGE is a path, or a task's name: without --in it is looked for in build/* and runs/* of the current folder.
     """
+    from journeyman.pipeline.showing import package_of, task_lines
+
+    package = package_of(package, place)
     if opened or page is not None:
         _page(package, page or Path("build") / "tasks" / f"{package.resolve().name}.html", opened, limit)
         return
-    from journeyman.pipeline.showing import task_lines
-
     for line in task_lines(package, private):
         console.print(line, markup=False, soft_wrap=True)
     next_step("journeyman tasks check {}", package)
