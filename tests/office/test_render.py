@@ -7,12 +7,14 @@ import time
 import zipfile
 
 import pytest
+from fpdf import FPDF
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from journeyman.office.render import render
 from journeyman.office.rendered import Field
 from journeyman.office.xlsx_format import show
+from journeyman.worlds.documents.archive import zip_parts
 from tests.office import samples
 
 
@@ -136,6 +138,36 @@ def test_a_damaged_file_is_empty_text_and_one_warning(name: str, data: bytes) ->
     read = render(name, data)
     assert read.plain == ""
     assert read.warnings[0].startswith("unreadable as")
+
+
+def _protected_pdf() -> bytes:
+    pdf = FPDF()
+    pdf.add_page()
+    pdf.set_encryption(owner_password="a", user_password="b")
+    return bytes(pdf.output())
+
+
+def _with_encrypted_parts(data: bytes) -> bytes:
+    """The flag of encryption set in every entry of the zip's directory."""
+    return data.replace(b"PK\x01\x02\x14\x00\x14\x00\x00", b"PK\x01\x02\x14\x00\x14\x00\x01")
+
+
+COMPOUND = bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600)
+CLOSED = {
+    "protected.docx": (COMPOUND + "EncryptedPackage".encode("utf-16-le"), "protected by a password"),
+    "old.xlsx": (COMPOUND, "of before 2007"),
+    "protected.pdf": (_protected_pdf(), "protected by a password"),
+    "zip.docx": (_with_encrypted_parts(zip_parts({"a.xml": b"<a/>"})), "protected by a password"),
+    **{f"empty.{kind}": (b"", "the file is empty") for kind in ("docx", "xlsx", "pptx", "pdf")},
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_an_empty_or_protected_file_is_said_to_be_so(name: str) -> None:
+    data, said = CLOSED[name]
+    (warning,) = render(name, data).warnings
+    assert warning.startswith(f"unreadable as {name.rpartition('.')[2]}: the file is ")
+    assert said in warning
 
 
 def test_a_file_of_another_kind_is_unreadable_under_its_name() -> None:

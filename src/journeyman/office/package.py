@@ -10,6 +10,9 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+EMPTY, PROTECTED = "the file is empty", "the file is protected by a password"
+_COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # how a protected file begins, and one of before 2007
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 MAX_PARTS = 5_000
 MAX_PART_BYTES = 64 << 20
 MAX_TOTAL_BYTES = 256 << 20
@@ -53,8 +56,15 @@ class Package:
     """Parts of one OOXML file. Raises Unreadable, zipfile.BadZipFile or ElementTree.ParseError."""
 
     def __init__(self, data: bytes) -> None:
+        if not data:
+            raise Unreadable(EMPTY)
+        if data.startswith(_COMPOUND):
+            old = "the file is of an office program of before 2007: save it in today's format"
+            raise Unreadable(PROTECTED if _ENCRYPTED in data else old)
         self._zip = zipfile.ZipFile(io.BytesIO(data))
         entries = self._zip.infolist()
+        if any(e.flag_bits & 1 for e in entries):
+            raise Unreadable(PROTECTED)
         if len(entries) > MAX_PARTS or sum(e.file_size for e in entries) > MAX_TOTAL_BYTES:
             raise Unreadable("too many or too large parts")
         self._sizes = {e.filename: e.file_size for e in entries}

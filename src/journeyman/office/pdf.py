@@ -4,6 +4,7 @@ import io
 from typing import Any
 
 from journeyman.errors import UserError
+from journeyman.office.package import EMPTY, PROTECTED, Unreadable
 from journeyman.office.rendered import Rendered, Table
 
 MAX_PAGES = 200
@@ -13,9 +14,12 @@ def read(path: str, data: bytes) -> Rendered:
     """Read a pdf with pdfplumber. Raises UserError without the `office` extra, ValueError on damaged bytes."""
     try:
         import pdfplumber
+        from pdfminer.pdfdocument import PDFPasswordIncorrect
         from pdfplumber.utils.exceptions import PdfminerException
     except ImportError as error:
         raise UserError(f"{path}: reading pdf needs the office extra: pip install 'journeyman[office]'") from error
+    if not data:
+        raise Unreadable(EMPTY)
     try:
         with pdfplumber.open(io.BytesIO(data)) as document:
             pages = document.pages[:MAX_PAGES]
@@ -23,6 +27,8 @@ def read(path: str, data: bytes) -> Rendered:
             tables = tuple(t for number, page in enumerate(pages, start=1) for t in _tables(page, number))
             total = len(document.pages)
     except PdfminerException as error:
+        if any(isinstance(cause, PDFPasswordIncorrect) for cause in error.args):
+            raise Unreadable(PROTECTED) from error
         raise ValueError(f"damaged pdf: {error}") from error
     marked = "\n\n".join(
         f"## Page {number}\n{text or '[no text on this page]'}" for number, text in enumerate(texts, start=1)

@@ -8,7 +8,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import replace
 
-from journeyman.office.package import DAMAGE
+from journeyman.office.package import DAMAGE, Unreadable
 from journeyman.office.rendered import Rendered, kind_of
 
 RENDERING_VERSION = "1"
@@ -41,7 +41,8 @@ def render(path: str, data: bytes) -> Rendered:
     try:
         return _reader(_READERS.get(kind, _TEXT))(path, data)
     except DAMAGE as error:
-        reason = f"unreadable as {kind or 'text'}: {type(error).__name__}: {error}"[:300]
+        told = str(error) if isinstance(error, Unreadable) else f"{type(error).__name__}: {error}"
+        reason = f"unreadable as {kind or 'text'}: {told}"[:300]
         return Rendered(path=path, kind=kind, text=f"[{reason}]", plain="", original="", warnings=(reason,))
 
 
