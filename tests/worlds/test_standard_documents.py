@@ -6,6 +6,7 @@ import operator
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from statistics import fmean
 
@@ -35,8 +36,9 @@ from journeyman.worlds.documents.model import (
     text,
 )
 from journeyman.worlds.documents.pdf import pdf_bytes
+from journeyman.worlds.documents.pptx import Deck, Slide, pptx_bytes
 from journeyman.worlds.documents.text import md_bytes
-from journeyman.worlds.registry import ENVIRONMENT_TYPES, make_world
+from journeyman.worlds.registry import ENVIRONMENT_TYPES, environment_type, make_world
 
 TYPES = sorted(ENVIRONMENT_TYPES)
 
@@ -109,6 +111,63 @@ def test_the_same_letter_as_pdf_and_markdown_says_the_same() -> None:
         for part in ("Clearance & release", "Ada Barham", "EUR 512m", "500", "first said", "As approved", "1,200"):
             assert part in said, (name, part)
         assert "480" not in said
+
+
+def overlaps(data: bytes) -> list[str]:
+    """Pairs of characters of a pdf that are printed over each other by more than a third of the smaller one."""
+    found = []
+    with pdfplumber.open(io.BytesIO(data)) as opened:
+        for page in opened.pages:
+            boxes = sorted((c for c in page.chars if c["text"].strip()), key=lambda c: c["x0"])
+            for i, a in enumerate(boxes):
+                for b in boxes[i + 1 :]:
+                    across = min(a["x1"], b["x1"]) - b["x0"]
+                    if across <= 0:
+                        break
+                    down = min(a["bottom"], b["bottom"]) - max(a["top"], b["top"])
+                    if 3 * across > min(a["width"], b["width"]) and 3 * down > min(a["height"], b["height"]):
+                        found.append(f"page {page.page_number}: {a['text']!r} and {b['text']!r} at {a['x0']:.0f}")
+    return found
+
+
+def test_nothing_is_printed_over_anything_else_however_long_it_is() -> None:
+    long = "as long as a label may come to be, with words and words and words "
+    facts = tuple((long[:n], value) for n in range(8, 66, 3) for value in ("29 April", long * 3))
+    grid = Grid(("Area " * 9, "b"), ((long, "1,000"), ("w" * 80, long), (long * 2,)), caption=long * 3, total=True)
+    blocks = (Facts(facts), Heading(long * 2), grid, Bullets((long * 3,)), Signatures(((long, long, ""),)))
+    paper = House("Norvane " * 12, "12 Quay Street, Bristol " * 5)
+    lengthy = Document(long * 3, blocks, paper, "Ada", "2026-03-04", long, "SUPERSEDED " * 4, "Confidential " * 9)
+    for document in (lengthy, lengthy._replace(house=paper._replace(serif=True)), letter()):
+        assert not overlaps(pdf_bytes(document))
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_no_pdf_of_a_world_prints_over_itself(name: str) -> None:
+    files = make_world(name, 1, "train", "standard").files
+    assert not [(path, met) for path, f in files.items() if path.endswith(".pdf") and (met := overlaps(f.data))]
+
+
+def test_a_deck_says_of_itself_what_other_documents_say() -> None:
+    data = pptx_bytes(Deck("Status", "Round two", House("Norvane plc"), "Ada Barham", "2026-03-04", (Slide("One"),)))
+    told = pptx.Presentation(io.BytesIO(data)).core_properties
+    assert (told.title, told.author, told.last_modified_by) == ("Status", "Ada Barham", "Ada Barham")
+    assert (told.comments, told.revision, told.created.isoformat()[:10]) == ("", 2, "2026-03-04")
+    with zipfile.ZipFile(io.BytesIO(data)) as parts:
+        assert not [name for name in parts.namelist() if "thumbnail" in name]
+        assert not [name for name in parts.namelist() if b"python" in parts.read(name).lower()]
+
+
+@pytest.mark.parametrize("name", ["law.limitation_date", "finance.bank_reconciliation"])
+def test_who_writes_on_anothers_paper_is_none_of_ours(name: str) -> None:
+    world = make_world(name, 1, "train", "standard")
+    ours = set(environment_type(name).truth(1, "train").people.values())
+    written = {path: f.data for path, f in world.files.items() if path.endswith(".pdf")}
+    theirs = {"law.limitation_date": "letter_breaking_off", "finance.bank_reconciliation": "bank/statement"}[name]
+    found = [path for path in written if theirs in path]
+    assert found
+    for path in found:
+        with pdfplumber.open(io.BytesIO(written[path])) as opened:
+            assert opened.metadata["Author"] not in ours
 
 
 def test_a_thread_quotes_what_came_before_and_links_to_it() -> None:

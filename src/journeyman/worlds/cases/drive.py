@@ -64,8 +64,8 @@ class Drive:
         path: str,
         title: str,
         *,
-        by: str,
         dated: str,
+        by: str | None = None,
         facts: Sequence[tuple[str, str]] = (),
         body: Sequence[str | Block] = (),
         grid: tuple[tuple[str, ...], tuple[tuple[str, ...], ...]] | None = None,
@@ -77,7 +77,7 @@ class Drive:
     ) -> str:
         """A docx, pdf or md (by the ending): labelled facts, paragraphs ("# ..." is a heading), a table, rules, hands.
 
-        `by` is a role; `signed` are (name, capacity, ISO date or "").
+        `by` is a role; None: of the house whose paper it is. `signed` are (name, capacity, ISO date or "").
         """
         self._keep(source, path)
         blocks: list[Block] = [Facts(tuple(facts))] if facts else []
@@ -92,9 +92,9 @@ class Drive:
             blocks.append(Bullets(tuple(rules), numbered=True))
         if signed:
             blocks.append(Signatures(tuple(signed)))
-        made = Document(
-            title, tuple(blocks), paper or self.house, self.name(by), dated, reference=reference, status=status
-        )
+        sheet = paper or self.house
+        author = self.name(by) if by is not None else self.counterpart if sheet is self.other else sheet.name
+        made = Document(title, tuple(blocks), sheet, author, dated, reference=reference, status=status)
         return self.folder.document(path, made)
 
     def book(self, source: str, path: str, title: str, *tabs: Tab, by: str, dated: str) -> str:

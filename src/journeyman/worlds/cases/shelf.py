@@ -120,7 +120,6 @@ def _letters(drive: Drive, roles: tuple[str, ...]) -> None:
         "",
         "post/letter.pdf",
         subject,
-        by=roles[-1],
         dated=sent,
         facts=(("To", drive.truth.legal_name),),
         body=(f"Dear Sir or Madam, {said}",),

@@ -48,7 +48,7 @@ class _Writer:
             "[Content_Types].xml": fixed.CONTENT_TYPES,
             "_rels/.rels": fixed.ROOT_RELATIONS,
             "docProps/core.xml": self._core(),
-            "docProps/app.xml": fixed.APP,
+            "docProps/app.xml": fixed.app("Microsoft Office Word"),
             "word/document.xml": f"{fixed.HEAD}<w:document {fixed.NS}><w:body>{body}</w:body></w:document>".encode(),
             "word/_rels/document.xml.rels": fixed.DOCUMENT_RELATIONS,
             "word/styles.xml": fixed.styles(document.house),

@@ -70,10 +70,13 @@ SETTINGS = (
     'w:uri="http://schemas.microsoft.com/office/word" w:val="15"/></w:compat></w:settings>'
 ).encode()
 
-APP = (
-    f'{HEAD}<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/extended-properties">'
-    "<Application>Microsoft Office Word</Application><AppVersion>16.0000</AppVersion></Properties>"
-).encode()
+
+def app(program: str) -> bytes:
+    """docProps/app.xml of a document that `program` wrote."""
+    return (
+        f'{HEAD}<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/extended-properties">'
+        f"<Application>{program}</Application><AppVersion>16.0000</AppVersion></Properties>"
+    ).encode()
 
 
 def numbering(num_lists: int) -> bytes:

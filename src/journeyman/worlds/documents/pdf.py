@@ -72,11 +72,21 @@ def _text(page: Any, text: str, style: str) -> None:
 
 
 def _facts(page: Any, facts: Facts) -> None:
+    """Labels in a column as wide as the longest, up to some width at which labels are wrapped as their values are."""
+    page.set_font(page.family, "B", 10)
+    label = min(max(34.0, *(page.get_string_width(printable(key)) + 4 for key, _ in facts.pairs)), 70.0)
     for key, value in facts.pairs:
         page.set_font(page.family, "B", 10)
-        page.cell(34, 5.5, printable(key))
+        tall = 5.5 * len(page.multi_cell(label, 5.5, printable(key), dry_run=True, output="LINES", align="L"))
+        if page.get_y() + tall > page.h - 22:
+            page.add_page()
+        top, number = page.get_y(), page.page_no()
+        page.multi_cell(label, 5.5, printable(key), align="L")
+        page.set_xy(_LEFT + label, top)
         page.set_font(page.family, "", 10)
-        page.multi_cell(_TEXT - 34, 5.5, printable(value), new_x="LMARGIN", new_y="NEXT", align="L")
+        page.multi_cell(_TEXT - label, 5.5, printable(value), new_x="LMARGIN", new_y="NEXT", align="L")
+        if page.page_no() == number:
+            page.set_y(max(page.get_y(), top + tall))
     page.ln(3)
 
 
@@ -86,7 +96,7 @@ def _grid(page: Any, grid: Grid) -> None:
     widths = [_TEXT * w / sum(weights) for w in weights]
     if grid.caption:
         page.set_font(page.family, "B", 9.5)
-        page.cell(_TEXT, 6, printable(grid.caption), new_x="LMARGIN", new_y="NEXT")
+        page.multi_cell(_TEXT, 6, printable(grid.caption), new_x="LMARGIN", new_y="NEXT", align="L")
     if page.get_y() + 7 * min(len(grid.rows) + 1, 5) > 270:
         page.add_page()
     page.set_draw_color(150, 150, 150)

@@ -29,22 +29,31 @@ class Page(FPDF):  # type: ignore[misc]
     def header(self) -> None:
         document = self.document
         self.set_y(12)
-        self.set_font(self.family, "B", 11)
         self.set_text_color(*self.ink)
-        self.cell(TEXT / 2, 5, printable(document.house.name))
-        self.set_font(self.family, "B", 9)
-        self.cell(TEXT / 2, 5, printable(document.status), align="R", new_x="LMARGIN", new_y="NEXT")
-        self.set_font(self.family, "", 8)
+        self._line(5, "B", (document.house.name, 11), (document.status, 9))
         self.set_text_color(90, 90, 90)
-        self.cell(TEXT / 2, 4, printable(document.house.line))
-        self.cell(TEXT / 2, 4, printable(document.reference), align="R")
+        self._line(4, "", (document.house.line, 8), (document.reference, 8))
         self.set_draw_color(*self.ink)
         self.line(LEFT, 23, LEFT + TEXT, 23)
         self.set_y(30)
 
     def footer(self) -> None:
         self.set_y(-15)
-        self.set_font(self.family, "", 8)
         self.set_text_color(90, 90, 90)
-        self.cell(TEXT / 2, 5, printable(self.document.confidential))
-        self.cell(TEXT / 2, 5, f"Page {self.page_no()}", align="R")
+        self._line(5, "", (self.document.confidential, 8), (f"Page {self.page_no()}", 8))
+
+    def _line(self, height: float, style: str, left: tuple[str, float], right: tuple[str, float]) -> None:
+        """Two texts and their sizes at the ends of one line; smaller where they would meet."""
+        sides = [(printable(text), size) for text, size in (left, right)]
+        widths = []
+        for text, size in sides:
+            self.set_font(self.family, style, size)
+            widths.append(self.get_string_width(text))
+        scale = min(1.0, (TEXT - 4 * self.c_margin - 3) / max(sum(widths), 1.0))
+        top, margins = self.get_y(), 2 * self.c_margin
+        for (text, size), wide, align in zip(sides, widths, "LR", strict=True):
+            wide = scale * wide + margins
+            self.set_font(self.family, style, scale * size)
+            self.set_xy(LEFT if align == "L" else LEFT + TEXT - wide, top)
+            self.cell(wide, height, text, align=align)
+        self.set_xy(LEFT, top + height)

@@ -5,6 +5,7 @@ import io
 from typing import Any, NamedTuple
 
 from journeyman.worlds.documents.archive import settle
+from journeyman.worlds.documents.docx_parts import app
 from journeyman.worlds.documents.extra import office_module
 from journeyman.worlds.documents.model import House, is_figure
 
@@ -51,12 +52,23 @@ def pptx_bytes(deck: Deck) -> bytes:
     properties = made.core_properties
     properties.title, properties.author, properties.last_modified_by = deck.title, deck.author, deck.author
     properties.created = properties.modified = datetime.datetime.fromisoformat(deck.date)
+    properties.comments, properties.revision = "", 2
+    _unstock(made.part.package)
     _cover(made, deck)
     for number, slide in enumerate(deck.slides, start=2):
         _slide(made, deck, slide, number)
     buffer = io.BytesIO()
     made.save(buffer)
     return settle(buffer.getvalue(), deck.date)
+
+
+def _unstock(package: Any) -> None:
+    """Take out what the library's template says of itself: its thumbnail, and the program that wrote it."""
+    for key, relation in list(package._rels.items()):
+        if relation.reltype.endswith("/thumbnail"):
+            package.drop_rel(key)
+        elif relation.reltype.endswith("/extended-properties"):
+            relation.target_part.blob = app("Microsoft Office PowerPoint")
 
 
 def _cover(made: Any, deck: Deck) -> None:

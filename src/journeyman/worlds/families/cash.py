@@ -90,7 +90,6 @@ def put_papers(drive: Drive, m: CashMonth, clerk: str, controller: str) -> None:
         "statement",
         f"bank/statement_{m.period}.pdf",
         f"Statement {m.period}",
-        by=clerk,
         dated=m.end,
         paper=drive.other,
         facts=(("Account of", name), ("Closing day", day(m.end))),

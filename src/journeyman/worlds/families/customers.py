@@ -100,7 +100,6 @@ def put_method(drive: Drive, s: Survey, partner: str, analyst: str) -> None:
         "field",
         "survey/field_report.docx",
         "Field report",
-        by=analyst,
         dated=made,
         facts=(("Sample", axes["sample"]), ("Field work ended", day(made))),
         grid=(("Measure", "Persons"), rows),

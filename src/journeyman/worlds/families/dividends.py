@@ -149,7 +149,6 @@ def put_accounts(drive: Drive, d: Dividend, cfo: str, auditor: str) -> None:
         "",
         "market/broker_note.pdf",
         "Income stocks",
-        by=cfo,
         dated=shift_date(d.record_day, -12),
         paper=drive.other,
         body=(f"We expect {currency} {decimal(d.per_share['draft'] + 9)} a share, on all issued shares.",),

@@ -163,7 +163,6 @@ def put_books(drive: Drive, f: Fund, accountant: str, agent: str) -> None:
         "ledger",
         f"custody/statement_{f.valued_on}.docx",
         f"Holdings and accruals, {day(f.valued_on)}",
-        by=accountant,
         dated=f.valued_on,
         paper=drive.other,
         grid=(

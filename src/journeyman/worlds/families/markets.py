@@ -143,7 +143,6 @@ def put_studies(drive: Drive, m: Market, analyst: str, lead: str, member: str) -
             "",
             f"studies/{name}_{made}.{'pdf' if name == 'census' else 'docx'}",
             f"{axes['sector'].capitalize()} {name} study",
-            by=analyst,
             dated=made,
             facts=(("Field work ended", day(m.fielded[name])), ("Region", axes["region"])),
             body=(

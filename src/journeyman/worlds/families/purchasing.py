@@ -191,7 +191,6 @@ def put_contract(drive: Drive, p: Purchase, vendor: str, buyer: str) -> None:
         "",
         "supplier/offer_unsigned.pdf",
         f"Offer: {p.goods}",
-        by=buyer,
         dated=shift_date(p.change_date, 12),
         facts=(("From", vendor),),
         paper=drive.other,
@@ -226,7 +225,6 @@ def put_trail(drive: Drive, p: Purchase, vendor: str, other_vendor: str, buyer: 
         "invoice",
         f"invoices/{p.invoice_id}.pdf",
         f"Invoice {p.invoice_id}",
-        by=buyer,
         dated=p.invoice_date,
         facts=(("To", drive.truth.legal_name), ("Order", p.order_id), ("Due", day(shift_date(p.invoice_date, 30)))),
         grid=(

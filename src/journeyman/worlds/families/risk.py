@@ -151,7 +151,6 @@ def put_papers(drive: Drive, x: Exposure, bank: str, other: str, kind: str, offi
         "rating",
         "counterparties/rating_letter.pdf",
         f"Rating of {bank}",
-        by=officer,
         dated=min(x.rated_on, shift_date(today, -2)),
         paper=drive.other,
         facts=(("Issuer", bank), ("Rating so far", older), ("New rating", newer), ("In force from", day(x.rated_on))),

@@ -150,7 +150,6 @@ def put_owners(drive: Drive, h: Hit, analyst: str, counsel: str, compliance: str
         "holder",
         "customer/extract_of_holder.docx",
         f"Extract of the register: {between}",
-        by=counsel,
         dated=made,
         facts=(("Company", between), (f"Held by {h.listed}, percent", decimal(share))),
         body=("The rest is widely held.",),

@@ -139,7 +139,6 @@ def put_terms(drive: Drive, s: HarmedShipment, carrier: str, clerk: str) -> None
         "terms",
         "carrier/general_terms.pdf",
         f"{carrier}: general terms of carriage",
-        by=clerk,
         dated=s.terms_day,
         paper=drive.other,
         body=(
@@ -208,7 +207,6 @@ def put_trail(drive: Drive, s: HarmedShipment, carrier: str, harm: str, goods: s
         "driver",
         f"shipments/{s.shipment_id}_driver.pdf",
         f"Driver's sheet {s.shipment_id}",
-        by=clerk,
         dated=max(s.drivers_day, s.delivered),
         paper=drive.other,
         facts=(("Delivered, as I remember", day(s.drivers_day)), ("Gate", "north")),
