@@ -9,7 +9,7 @@ from journeyman.admission.decide import admit_all
 from journeyman.admission.release import create_release
 from journeyman.errors import UserError
 from journeyman.pipeline.gallery import gallery
-from journeyman.pipeline.pictures import pictures, tools
+from journeyman.pipeline.pictures import pictures, prints
 from journeyman.pipeline.stages.making import Wanted, make_one
 from journeyman.worlds.registry import make_world
 from tests.admission.executing import InProcess
@@ -36,10 +36,18 @@ async def test_a_page_shows_the_whole_task_and_the_scores_of_its_negatives(tmp_p
         gallery([], tmp_path / "x.html")
 
 
+def test_a_pdf_is_shown_as_a_picture_with_the_office_extra_alone() -> None:
+    files = make_world("law.limitation_date", 1, "train", "standard").files
+    name, data = next((path, f.data) for path, f in files.items() if path.endswith(".pdf"))
+    made = pictures({"broken.pdf": b"%PDF-1.4 junk", "empty.pdf": b"", name: data})
+    assert set(made) == {name}
+    assert made[name].startswith("data:image/png;base64,iVBOR")
+
+
 @pytest.mark.slow
 def test_documents_are_shown_as_pictures_where_the_machine_can_print_them() -> None:
-    if not tools():
-        pytest.skip("LibreOffice or poppler is not installed")
+    if not prints():
+        pytest.skip("LibreOffice is not installed")
     files = make_world("finance.board_forecast", 1, "train", "standard").files
     chosen = {path: file.data for path, file in sorted(files.items()) if path.endswith((".docx", ".xlsx", ".pdf"))}
     few = dict(list(chosen.items())[:3])

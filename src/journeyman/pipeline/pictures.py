@@ -1,4 +1,4 @@
-"""Office documents as pictures of their first pages, where the machine has the tools; elsewhere there is text instead.
+"""Documents as pictures of their first pages: PDFs always, others where LibreOffice can print them; else there is text.
 
 Invariant: a picture is an extra. A missing or slow tool, or a document it cannot print, gives no picture and no error.
 """
@@ -6,6 +6,7 @@ Invariant: a picture is an extra. A missing or slow tool, or a document it canno
 import base64
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,15 +18,16 @@ SECONDS = 180.0  # for all documents of one page together
 WIDTH = 620  # pixels of a picture
 
 
-def tools() -> bool:
-    """Whether documents can be printed here (LibreOffice and poppler)."""
-    return all(shutil.which(name) for name in ("soffice", "pdftoppm"))
+def prints() -> bool:
+    """Whether documents other than PDFs can be printed here (LibreOffice)."""
+    return shutil.which("soffice") is not None
 
 
 def pictures(files: Mapping[str, bytes]) -> dict[str, str]:
     """Path -> data URI of a PNG of the first page, for every document that could be printed."""
-    wanted = {path: data for path, data in files.items() if kind_of(path) in PRINTABLE}
-    if not wanted or not tools():
+    kinds = PRINTABLE if prints() else {"pdf"}
+    wanted = {path: data for path, data in files.items() if kind_of(path) in kinds}
+    if not wanted:
         return {}
     with tempfile.TemporaryDirectory(prefix="jm-pictures-") as name:
         root = Path(name)
@@ -33,7 +35,11 @@ def pictures(files: Mapping[str, bytes]) -> dict[str, str]:
         for path, place in placed.items():
             place.write_bytes(wanted[path])
         _print(root, [p for p in placed.values() if p.suffix != ".pdf"])
-        made = {path: _first_page(place.with_suffix(".pdf")) for path, place in placed.items()}
+        pages = [place.with_suffix(".pdf") for place in placed.values()]
+        _run(
+            [sys.executable, "-m", "journeyman.office.pdf_picture", str(WIDTH), *(str(p) for p in pages if p.exists())]
+        )
+        made = {path: _uri(place.with_suffix(".png")) for path, place in placed.items()}
     return {path: uri for path, uri in made.items() if uri}
 
 
@@ -44,12 +50,7 @@ def _print(root: Path, documents: list[Path]) -> None:
         _run(command)
 
 
-def _first_page(pdf: Path) -> str:
-    if not pdf.exists():
-        return ""
-    target = pdf.with_suffix("")
-    _run(["pdftoppm", "-png", "-singlefile", "-scale-to-x", str(WIDTH), "-scale-to-y", "-1", str(pdf), str(target)])
-    picture = target.with_suffix(".png")
+def _uri(picture: Path) -> str:
     return f"data:image/png;base64,{base64.b64encode(picture.read_bytes()).decode()}" if picture.exists() else ""
 
 
