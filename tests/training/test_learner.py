@@ -44,7 +44,7 @@ def ledger(root: Path) -> list[Update]:
 
 def gradients(policy: Path, batch: Path, root: Path, **changes: Any) -> dict[str, torch.Tensor]:
     """Gradients of one batch as the optimiser saw them."""
-    learner = Learner(learner_config(policy, root, optimiser=OptimiserConfig(lr=0.0, clip_norm=None), **changes))
+    learner = Learner(learner_config(policy, root, optimiser=OptimiserConfig(lr=1e-30, clip_norm=None), **changes))
     learner.step(0, batch)
     return {n: p.grad.clone() for n, p in learner.model.named_parameters() if p.grad is not None}
 
