@@ -6,18 +6,18 @@ from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide
 from journeyman.worlds.lexicon import shift_date
 
-_CENTRES = ("Administration", "Sales", "Production", "Research", "Technology", "Property")
+_CENTRES = ("Reception", "Canteen", "Post room", "Car pool", "Gardens", "Library")
 _TOPICS = (
     ("Safety week", "The safety week was a success; two reports of loose cables were closed."),
-    ("Canteen", "The canteen contract runs on unchanged."),
+    ("Canteen", "The canteen offers a second soup from next week."),
     ("Parking", "Parking on the north side is reserved for visitors until the works end."),
     ("Apprentices", "Four apprentices start in September; mentors are named."),
     ("Archive", "Files older than ten years move to the external archive."),
 )
 _LETTERS = (
-    ("Insurance renewal", "The property insurance was renewed on unchanged terms. No action is needed."),
-    ("Change of bank holiday hours", "Our office is closed on bank holidays and answers on the next working day."),
-    ("New contact person", "From next month a colleague takes over your account. Everything else stays as it is."),
+    ("Summer fair", "We thank you for the cakes. The fair made its day."),
+    ("New telephone exchange", "Our switchboard is new and rings a little longer. Please bear with us."),
+    ("Open house", "We show our new hall to neighbours and friends. There is parking behind it."),
 )
 
 
@@ -52,14 +52,14 @@ def _papers(drive: Drive, roles: tuple[str, ...]) -> None:
     )
     drive.paper(
         "",
-        "company/signature_rules.docx",
-        "Signature rules",
+        "company/petty_cash_rules.docx",
+        "Petty cash rules",
         by=roles[0],
         dated=shift_date(today, -400),
         rules=(
-            "Letters that bind the company carry two signatures.",
-            "Electronic signatures count where the contract allows them.",
-            "A draft is never signed. A signed paper is never edited.",
+            "Petty cash pays for stamps, flowers and coffee, up to 40 at a time.",
+            "Hand in the receipt on the same day.",
+            "The box is counted on the last Friday of a month.",
         ),
         reference="POL/2",
     )

@@ -25,10 +25,10 @@ _NOTICES = (
     ),
 )
 _SAVING = (
-    "Name files by subject and date. A version number in a file name says nothing about approval.",
-    "Do not edit a signed document. Ask its owner for a new version.",
-    "Mail is not a system of record: file what matters with the documents it is about.",
-    "Move closed matters to the archive within six weeks.",
+    "Name folders in lower case, words joined by an underscore.",
+    "Photos and videos go to the media library.",
+    "Empty the recycle bin at the end of a month.",
+    "Ask the service desk for more space before a disk is full.",
 )
 
 
@@ -71,7 +71,7 @@ def add_background(
 def _filing(house: House, owner: str, dated: str) -> Document:
     return Document(
         "Filing rules",
-        (Para(("These rules hold for every folder on this drive.",)), Bullets(_SAVING, numbered=True)),
+        (Para(("So that all find their way.",)), Bullets(_SAVING, numbered=True)),
         house,
         owner,
         dated,
