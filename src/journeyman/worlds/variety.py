@@ -28,14 +28,14 @@ def _names() -> frozenset[str]:
     return frozenset(word for name in whole for word in name.split())
 
 
-def _values(state: object) -> Iterator[str]:
+def shown_values(state: object) -> Iterator[str]:
     """Every value in a state of services, in order; names of tables and columns are the schema's."""
     if isinstance(state, dict):
         for value in state.values():
-            yield from _values(value)
+            yield from shown_values(value)
     elif isinstance(state, list):
         for value in state:
-            yield from _values(value)
+            yield from shown_values(value)
     else:
         yield str(state)
 
@@ -45,7 +45,7 @@ def masked(draft: WorldDraft) -> str:
     seen = [draft.instruction]
     for path in sorted(draft.files):
         seen += [path, draft.files[path].data.decode()]
-    seen += _values(draft.state)
+    seen += shown_values(draft.state)
     words = _WORD.findall(" ".join(seen))
     return " ".join("@" if w in _names() else "0" if any(c.isdigit() for c in w) else w.casefold() for w in words)
 

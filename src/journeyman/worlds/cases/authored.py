@@ -24,6 +24,13 @@ C = TypeVar("C", bound=CaseTruth)
 _FORMS = ("plc", "Group SA", "Holdings BV", "AG", "Ltd", "Industries NV")
 _OTHER_FORMS = ("GmbH", "SARL", "Partners LLP", "Limited", "SpA", "Company AB")
 _ATTEMPTS = 6
+_SEASONS = {  # days after 1 February; two weeks on it is the same season
+    "any": (0, 300),
+    "winter": (0, 14),
+    "spring": (33, 100),
+    "summer": (125, 195),
+    "autumn": (217, 286),
+}
 RUMOUR = "rumour"  # source id of the misleading statement
 CURRENCIES = ("EUR", "USD", "GBP", "CHF")  # what books are kept in
 SITES = ("depot", "plant", "shop", "store")
@@ -49,6 +56,7 @@ class Authored(ABC, Generic[C]):
     practice_area: ClassVar[str]
     own_axes: ClassVar[Mapping[str, tuple[str, ...]]]
     forbidden: tuple[Pair, ...] = ()
+    setting: ClassVar[Mapping[str, str]] = {}  # own axis that no document of the standard world tells -> its label
     roles: ClassVar[tuple[str, ...]]  # everybody in the world; lower-case words joined by "_"
     stakeholders: ClassVar[tuple[str, ...]]  # those of `roles` who may ask
     deliverables: ClassVar[tuple[str, ...]]  # see `formats.ENDINGS`; none is a word of RUMOURS
@@ -145,7 +153,7 @@ class Authored(ABC, Generic[C]):
         first, second, *spare = draw_companies(rng, split, 8)
         people = draw_people(rng, split, self.roles)
         start = datetime.date(rng.choice((2026, 2027)), 2, 1)
-        today = (start + datetime.timedelta(days=rng.randrange(300))).isoformat()
+        today = (start + datetime.timedelta(days=rng.randrange(*_SEASONS[axes.get("season", "any")]))).isoformat()
         given = {
             "seed": seed,
             "split": split,

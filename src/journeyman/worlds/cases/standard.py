@@ -14,6 +14,7 @@ from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.formats import deliver, standard_path
 from journeyman.worlds.cases.plans import Deliver, Look, acting, negatives, reference
 from journeyman.worlds.cases.rubric import attributes, criteria, requirements, shown
+from journeyman.worlds.cases.setting import put_setting
 from journeyman.worlds.cases.shelf import add_shelf
 from journeyman.worlds.cases.wording import KEPT, WORDS, hint
 from journeyman.worlds.criteria import all_of, check, criterion
@@ -56,9 +57,10 @@ def realise(kind: Authored[Any], truth: Any) -> WorldDraft:
 
 
 def fill(kind: Authored[Any], truth: Any) -> Drive:
-    """The drive: the author's documents, the rumour, and the shelf."""
+    """The drive: the author's documents, the setting, the rumour, and the shelf."""
     drive = Drive(truth, random.Random(f"standard-files:{truth.seed}:{truth.split}:{kind.name}"))
     kind.drive(truth, drive)
+    put_setting(kind, truth, drive)
     for path, text in kind.programs(truth).items():
         drive.program(path, text, drive.today)
     trap = next(t for t in kind.traps(truth) if t.name == kind.rumoured)

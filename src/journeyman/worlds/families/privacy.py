@@ -14,6 +14,7 @@ from journeyman.worlds.lexicon import shift_date
 STARTS = ("found", "told")
 DATA = ("health", "pay", "contact", "travel", "school")
 CAUSES = ("theft", "loss", "error", "attack")
+UTC_PLUS = {"Germany": 1, "France": 1, "Poland": 1, "Finland": 2}  # hours in winter; in summer one more
 MEANING = {"found": "own staff found it", "told": "the host told us"}
 
 
@@ -39,11 +40,24 @@ def hours_later(stamp: str, hours: int) -> str:
     return moved.strftime("%Y-%m-%d %H:%M")
 
 
+def summer_time(day: str) -> bool:
+    """Whether European clocks are an hour ahead: from the last Sunday of March until that of October."""
+
+    def last_sunday(month: int) -> str:
+        end = datetime.date(int(day[:4]), month, 31)
+        return (end - datetime.timedelta(days=(end.weekday() + 1) % 7)).isoformat()
+
+    return last_sunday(3) <= day < last_sunday(10)
+
+
 def simulate(common: Common, *, starts: str, late: bool, inform: bool) -> Breach:
     """A breach of the last days. The host tells after or before own staff find out."""
     rng, figures = common.rng, common.figures
-    plus, hours = rng.choice((1, 2, 3, 4)), rng.choice((48, 72))
+    hours = rng.choice((48, 72))
     first_day = shift_date(common.today, -rng.randint(8, 14))
+    if summer_time(first_day) != summer_time(shift_date(first_day, 8)):
+        first_day = shift_date(first_day, -9)
+    plus = UTC_PLUS[common.axes["country"]] + summer_time(first_day)
     first = f"{first_day} {rng.randint(5, 22):02d}:{rng.choice(('05', '20', '35', '50'))}"
     second = hours_later(first, rng.randint(6, 40))
     pair = (first, second) if rng.random() < 0.5 else (second, first)
@@ -128,7 +142,7 @@ def put_incident(drive: Drive, b: Breach, analyst: str, officer: str, registrar:
         dated=b.sent[:10],
         facts=(("To", "Supervisory authority"), ("Sent, local time", b.sent), ("Cause", axes["cause"])),
         body=(
-            f"Local time was {b.plus} hours ahead of UTC on these days.",
+            f"Local time was UTC plus {b.plus} on these days.",
             "The number of persons concerned is being worked out and will follow.",
         ),
         signed=((drive.name(officer), "data protection officer", b.sent[:10]),),

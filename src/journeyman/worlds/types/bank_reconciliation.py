@@ -50,6 +50,7 @@ class BankReconciliation(CaseType[ReconciliationTruth]):
         "signer": ("one", "two"),
         "currency": CURRENCIES,
     }
+    setting = {"site": "Site", "deposit": "Deposits by", "rhythm": "Statements come", "currency": "Books in"}
     roles = ("clerk", "controller", "treasurer", "auditor", "cfo", "branch_manager")
     stakeholders = ("controller", "treasurer", "auditor", "cfo", "branch_manager")
     deliverables = ("reconciliation", "report", "log")

@@ -62,6 +62,7 @@ class BatchRelease(CaseType[BatchTruth]):
         "deviation": manufacturing.DEVIATIONS,
         "site": ("north", "south", "river", "harbour"),
     }
+    setting = {"site": "Plant"}
     roles = ("customer_contact", "operator", "planner", "plant_manager", "laboratory", "quality_lead")
     stakeholders = ("quality_lead", "plant_manager", "planner", "operator", "customer_contact")
     deliverables = ("report", "paper", "record")

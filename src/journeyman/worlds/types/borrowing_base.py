@@ -67,6 +67,7 @@ class BorrowingBase(CaseType[BaseTruth]):
         "report": ("ageing", "listing", "ledger"),
         "site": ("yard", "depot", "mill", "harbour"),
     }
+    setting = {"site": "Stock lies at the", "reserve": "Reserve for"}
     roles = ("borrower_cfo", "collateral_clerk", "analyst", "credit_officer", "committee_chair", "auditor")
     stakeholders = ("credit_officer", "analyst", "committee_chair", "borrower_cfo", "auditor")
     deliverables = ("statement", "schedule", "report")

@@ -42,8 +42,9 @@ class BreachNotice(CaseType[BreachTruth]):
         "data": privacy.DATA,
         "cause": privacy.CAUSES,
         "carrier": ("laptop", "backup", "mailbox", "server"),
-        "country": ("Germany", "France", "Ireland", "Poland"),
+        "country": tuple(privacy.UTC_PLUS),
     }
+    setting = {"country": "Country", "carrier": "Data were on a"}
     roles = ("analyst", "officer", "counsel", "registrar", "partner", "manager")
     stakeholders = ("counsel", "registrar", "partner", "manager")
     deliverables = ("review", "report", "schedule")

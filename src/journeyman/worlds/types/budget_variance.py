@@ -49,6 +49,7 @@ class BudgetVariance(CaseType[VarianceTruth]):
         "market": ("home", "export", "online"),
         "currency": CURRENCIES,
     }
+    setting = {"market": "Sold to, market"}
     roles = ("controller", "cfo", "treasurer", "chair", "analyst", "sales_head")
     stakeholders = ("cfo", "treasurer", "chair", "analyst", "sales_head")
     deliverables = ("comment", "workbook", "note")

@@ -57,6 +57,7 @@ class CarrierClaim(CaseType[ClaimTruth]):
         "site": SITES,
         "currency": CURRENCIES,
     }
+    setting = {"mode": "Carried by", "site": "Received at the"}
     roles = ("clerk", "supervisor", "planner", "surveyor", "safety_lead", "treasurer")
     stakeholders = ("supervisor", "planner", "safety_lead", "treasurer")
     deliverables = ("letter", "report", "record")

@@ -58,6 +58,7 @@ class ComparableMultiples(CaseType[MultiplesTruth]):
         "listing": ("main", "growth", "foreign"),
         "currency": CURRENCIES,
     }
+    setting = {"stage": "Stage", "side": "We act for the", "listing": "Listing"}
     forbidden = tuple((("sector", s), ("other_sector", s)) for s in listed.SECTORS)
     roles = ("director", "associate", "analyst", "client_cfo", "counsel", "vice_president")
     stakeholders = ("director", "associate", "client_cfo", "counsel", "vice_president")

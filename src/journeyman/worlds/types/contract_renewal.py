@@ -48,6 +48,7 @@ class ContractRenewal(CaseType[RenewalTruth]):
         "lead": ("sales", "buying", "legal"),
         "currency": CURRENCIES,
     }
+    setting = {"site": "Site", "lead": "Asked for by"}
     roles = ("manager", "counsel", "buyer", "secretary", "controller", "partner")
     stakeholders = ("counsel", "buyer", "secretary", "controller", "partner")
     deliverables = ("opinion", "letter", "note")

@@ -50,6 +50,7 @@ class CostBaseline(CaseType[BaselineTruth]):
         "site": ("head office", "plant", "branch", "depot"),
         "currency": CURRENCIES,
     }
+    setting = {"site": "Site", "stage": "Stage of the project"}
     roles = ("plant_lead", "partner", "controller", "analyst", "client_cfo", "planner")
     stakeholders = ("partner", "controller", "analyst", "client_cfo", "planner")
     deliverables = ("workbook", "brief", "note")

@@ -56,6 +56,7 @@ class CustomerConcentration(CaseType[ConcentrationTruth]):
         "stage": ("teaser", "phase one", "phase two"),
         "currency": CURRENCIES,
     }
+    setting = {"sector": "Sector", "region": "Region", "client": "Client is a", "stage": "Stage"}
     roles = ("lead", "partner", "analyst", "expert", "fund_lead", "controller")
     stakeholders = ("partner", "analyst", "expert", "fund_lead", "controller")
     deliverables = ("table", "note", "brief")

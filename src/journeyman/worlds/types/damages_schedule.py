@@ -48,6 +48,7 @@ class DamagesSchedule(CaseType[DamagesTruth]):
         "goods": ("pumps", "pallets", "panels", "valves"),
         "currency": CURRENCIES,
     }
+    setting = {"goods": "Goods"}
     roles = ("associate", "partner", "counsel", "expert", "clerk", "controller")
     stakeholders = ("partner", "counsel", "controller")
     deliverables = ("schedule", "brief", "statement")

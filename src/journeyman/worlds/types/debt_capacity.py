@@ -50,6 +50,7 @@ class DebtCapacity(CaseType[CapacityTruth]):
         "sector": ("energy", "retail", "software", "health", "freight", "food"),
         "currency": CURRENCIES,
     }
+    setting = {"purpose": "New debt is for", "sector": "Sector"}
     roles = ("officer", "controller", "counsel", "analyst", "treasurer", "auditor")
     stakeholders = ("officer", "controller", "analyst", "treasurer", "auditor")
     deliverables = ("paper", "schedule", "brief")
@@ -195,7 +196,7 @@ class DebtCapacity(CaseType[CapacityTruth]):
                 c.bond_date,
             ),
             Source("figures", "figures.txt", f"{truth.company} {sector} {truth.currency}", figures, today),
-            Source("debt", "debt.txt", f"{truth.company} debt {c.quarter}", debt, today),
+            Source("debt", "debt.txt", f"{truth.company} {truth.purpose}, debt {c.quarter}", debt, today),
         )
 
     def looks(self, truth: CapacityTruth, values: Mapping[str, Value]) -> tuple[str | PlanStep, ...]:

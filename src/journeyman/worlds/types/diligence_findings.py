@@ -46,6 +46,7 @@ class DiligenceFindings(CaseType[FindingsTruth]):
         "side": ("buyer", "lender", "insurer"),
         "currency": CURRENCIES,
     }
+    setting = {"sector": "Sector of the target", "side": "We act for the"}
     roles = ("associate", "partner", "seller", "counsel", "director", "banker")
     stakeholders = ("partner", "counsel", "director", "banker")
     deliverables = ("findings", "report", "table")

@@ -67,6 +67,7 @@ class DistributionWaterfall(CaseType[WaterfallTruth]):
         "sold": ("brewery", "clinic", "railcar", "software", "bakery"),
         "currency": CURRENCIES,
     }
+    setting = {"sold": "Business sold"}
     forbidden = tuple((("hurdle", h), ("old_hurdle", h)) for h in ("5", "6", "7", "8"))
     roles = ("manager", "accountant", "secretary", "auditor", "depositary", "counsel")
     stakeholders = ("manager", "secretary", "auditor", "depositary", "counsel")

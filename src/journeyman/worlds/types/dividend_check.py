@@ -50,6 +50,7 @@ class DividendCheck(CaseType[DividendTruth]):
         "currency": CURRENCIES,
         "holder": ("founders", "funds", "public"),
     }
+    setting = {"kind": "Kind of dividend", "sector": "Sector", "listing": "Listing", "holder": "Held by"}
     roles = ("analyst", "senior_analyst", "editor", "compliance", "trader", "client")
     stakeholders = ("senior_analyst", "editor", "compliance", "trader", "client")
     deliverables = ("note", "paper", "worksheet")

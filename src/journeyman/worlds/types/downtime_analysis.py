@@ -62,6 +62,7 @@ class DowntimeAnalysis(CaseType[DowntimeTruth]):
         "sheet": ("sheet", "book", "card"),
         "crew": ("red", "blue", "green", "grey"),
     }
+    setting = {"product": "Product", "line": "Line", "crew": "Crew"}
     roles = ("operator", "planner", "maintenance_lead", "plant_manager", "quality_lead", "controller")
     stakeholders = ("maintenance_lead", "planner", "plant_manager", "quality_lead", "controller")
     deliverables = ("report", "workbook", "summary")

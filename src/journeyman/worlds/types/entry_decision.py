@@ -58,6 +58,7 @@ class EntryDecision(CaseType[EntryTruth]):
         "stage": ("scoping", "analysis", "board"),
         "currency": CURRENCIES,
     }
+    setting = {"team": "Team", "stage": "Stage of the project", "sector": "Sector"}
     roles = ("strategist", "partner", "member", "analyst", "lead", "planner")
     stakeholders = ("partner", "member", "analyst", "lead", "planner")
     deliverables = ("brief", "table", "note")

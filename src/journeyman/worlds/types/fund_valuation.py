@@ -72,6 +72,7 @@ class FundValuation(CaseType[ValuationTruth]):
         "seat": ("Luxembourg", "Dublin", "Zurich", "London"),
         "currency": CURRENCIES,
     }
+    setting = {"seat": "Seat of the fund", "frequency": "Valued"}
     forbidden = tuple((("asset", a), ("other_source", s)) for a, s in funds.ASSETS.items())
     roles = ("manager", "accountant", "agent", "secretary", "auditor", "depositary")
     stakeholders = ("manager", "accountant", "secretary", "auditor", "depositary")

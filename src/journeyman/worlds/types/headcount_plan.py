@@ -51,6 +51,7 @@ class HeadcountPlan(CaseType[PlanTruth]):
         "union": ("works council", "union", "staff board"),
         "currency": CURRENCIES,
     }
+    setting = {"site": "Site", "stage": "Stage of the project", "union": "Staff body"}
     roles = ("hr_lead", "partner", "client_lead", "analyst", "cio", "controller")
     stakeholders = ("partner", "client_lead", "analyst", "cio", "controller")
     deliverables = ("workbook", "plan", "note")

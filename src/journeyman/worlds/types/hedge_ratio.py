@@ -49,6 +49,7 @@ class HedgeRatio(CaseType[HedgeTruth]):
         "bank_desk": ("house", "first", "second"),
         "review": ("weekly", "monthly", "quarterly"),
     }
+    setting = {"business": "Business", "review": "Reviewed"}
     forbidden = tuple((("foreign", c), ("other_currency", c)) for c in hedging.CURRENCIES)
     roles = ("treasurer", "controller", "risk_officer", "board_member", "auditor", "dealer")
     stakeholders = ("treasurer", "controller", "risk_officer", "board_member", "auditor")

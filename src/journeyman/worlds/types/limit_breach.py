@@ -77,6 +77,7 @@ class LimitBreach(CaseType[LimitTruth]):
         "currency": CURRENCIES,
         "desk": ("cash", "rates", "credit", "funding"),
     }
+    setting = {"desk": "Desk"}
     roles = ("treasurer", "risk_officer", "controller", "board_member", "auditor", "dealer")
     stakeholders = ("risk_officer", "controller", "board_member", "auditor")
     deliverables = ("report", "paper", "record")

@@ -65,6 +65,7 @@ class LimitationDate(CaseType[LimitationTruth]):
         "goods": ("pumps", "pallets", "panels", "valves", "chips", "paint"),
         "branch": ("north", "south", "west"),
     }
+    setting = {"court": "Court", "goods": "Goods", "branch": "Branch"}
     roles = ("associate", "partner", "counsel", "clerk", "expert", "controller")
     stakeholders = ("partner", "counsel", "clerk", "controller")
     deliverables = ("opinion", "letter", "note")

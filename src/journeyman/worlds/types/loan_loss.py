@@ -54,6 +54,7 @@ class LoanLoss(CaseType[LossTruth]):
         "currency": CURRENCIES,
         "review": ("yearly", "ad_hoc", "regular"),
     }
+    setting = {"review": "Review"}
     roles = ("analyst", "risk_officer", "controller", "lender", "auditor", "treasurer")
     stakeholders = ("risk_officer", "controller", "lender", "auditor", "treasurer")
     deliverables = ("note", "workbook", "paper")

@@ -49,6 +49,7 @@ class MarketSizing(CaseType[SizingTruth]):
         "stage": ("scoping", "analysis", "board"),
         "currency": CURRENCIES,
     }
+    setting = {"stage": "Stage of the project"}
     roles = ("lead", "partner", "analyst", "member", "strategist", "planner")
     stakeholders = ("partner", "analyst", "member", "strategist", "planner")
     deliverables = ("brief", "workbook", "note")

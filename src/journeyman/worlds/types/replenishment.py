@@ -49,6 +49,7 @@ class Restocking(CaseType[ReplenishmentTruth]):
         "site": SITES,
         "round": ("daily", "weekly", "monthly"),
     }
+    setting = {"round": "Orders are made"}
     roles = ("planner", "storekeeper", "supervisor", "buyer", "controller", "auditor")
     stakeholders = ("supervisor", "buyer", "controller", "auditor")
     deliverables = ("note", "schedule", "log", "report")

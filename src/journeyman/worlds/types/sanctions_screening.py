@@ -54,6 +54,7 @@ class SanctionsScreening(CaseType[ScreeningTruth]):
         "country": ("Germany", "France", "Ireland", "Poland"),
         "currency": CURRENCIES,
     }
+    setting = {"channel": "Came by", "reason": "Held at", "country": "Country", "currency": "Pays in"}
     roles = ("analyst", "compliance", "partner", "counsel", "controller", "director")
     stakeholders = ("compliance", "partner", "counsel", "controller", "director")
     deliverables = ("review", "note", "log")

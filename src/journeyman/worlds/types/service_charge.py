@@ -63,6 +63,7 @@ class ServiceCharge(CaseType[ServiceTruth]):
         "currency": ("EUR", "GBP", "CHF"),
         "advance": ("monthly", "quarterly", "yearly"),
     }
+    setting = {"building": "Building", "city": "City", "advance": "Advance payments"}
     roles = ("tenant_contact", "engineer", "accountant", "property_manager", "owner", "auditor")
     stakeholders = ("property_manager", "accountant", "owner", "auditor", "tenant_contact")
     deliverables = ("statement", "schedule", "letter")

@@ -46,6 +46,7 @@ class SpansLayers(CaseType[SpansTruth]):
         "reason": ("merger", "growth", "budget"),
         "currency": CURRENCIES,
     }
+    setting = {"site": "Site", "style": "Organisation", "stage": "Stage of the project", "reason": "Ahead of a"}
     roles = ("hr_lead", "partner", "client_cfo", "analyst", "planner", "controller")
     stakeholders = ("partner", "client_cfo", "analyst", "planner", "controller")
     deliverables = ("table", "workbook", "brief")
@@ -153,7 +154,7 @@ class SpansLayers(CaseType[SpansTruth]):
             Source(
                 "cost",
                 "cost.txt",
-                f"{axes['stage']} cost {truth.currency}",
+                f"{axes['stage']} cost {truth.currency}, {axes['reason']}",
                 (("a lead", str(d.cost)), ("old guideline", str(d.old_guide))),
                 today,
             ),

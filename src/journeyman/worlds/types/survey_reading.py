@@ -42,6 +42,7 @@ class SurveyReading(CaseType[ReadingTruth]):
         "region": ("nordic", "iberia", "benelux", "alpine"),
         "stage": ("teaser", "phase one", "phase two"),
     }
+    setting = {"region": "Region", "stage": "Stage"}
     roles = ("lead", "partner", "analyst", "expert", "fund_lead", "planner")
     stakeholders = ("partner", "analyst", "expert", "fund_lead", "planner")
     deliverables = ("brief", "table", "note")

@@ -54,6 +54,7 @@ class ThreeWayMatch(CaseType[MatchTruth]):
         "site": SITES,
         "currency": CURRENCIES,
     }
+    setting = {"site": "Site"}
     roles = ("buyer", "clerk", "controller", "treasurer", "auditor", "plant_manager")
     stakeholders = ("clerk", "controller", "treasurer", "auditor", "plant_manager")
     deliverables = ("match", "reconciliation", "note")

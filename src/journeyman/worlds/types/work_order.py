@@ -64,6 +64,7 @@ class WorkOrder(CaseType[OrderTruth]):
         "season": ("winter", "spring", "summer", "autumn"),
         "urgency": ("low", "high"),
     }
+    setting = {"city": "City", "urgency": "Urgency"}
     forbidden: tuple[Pair, ...] = tuple(
         (("route", route), ("cause", "misuse")) for route in ("order", "limit", "budget")
     )
@@ -182,7 +183,7 @@ class WorkOrder(CaseType[OrderTruth]):
             Source(
                 "quotes",
                 "quotes.txt",
-                f"{truth.building} {truth.city} {truth.currency}",
+                f"{truth.building} {truth.city} {truth.currency}, {truth.urgency} urgency",
                 (*quotes, *rest),
                 shift_date(today, -2),
             ),
