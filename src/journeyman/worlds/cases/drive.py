@@ -7,12 +7,12 @@ import random
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from journeyman.worlds.documents.folder import Folder, at, date, day, house
+from journeyman.worlds.documents.folder import Folder, at, day, house, working_day
 from journeyman.worlds.documents.mail import Message, Person, address
 from journeyman.worlds.documents.model import Block, Bullets, Document, Facts, Grid, Heading, House, Signatures, text
 from journeyman.worlds.documents.pptx import Deck, Plot, Slide
 from journeyman.worlds.documents.xlsx import Book, Cell, Chart, Formula, Note, Sheet, Value
-from journeyman.worlds.lexicon import people
+from journeyman.worlds.lexicon import people, shift_date
 
 Row = tuple[str | int | float, ...]
 
@@ -142,7 +142,7 @@ class Drive:
 
     def rumour(self, source: str, channel: str, speaker: str, listener: str, label: str, claimed: str) -> str:
         """What somebody recommends, as a mail, a call note, a memo or a slide."""
-        dated, said = self._days_ago(3), f"For the {label[0].lower()}{label[1:]} please take {claimed}."
+        dated, said = self.ago(3), f"For the {label[0].lower()}{label[1:]} please take {claimed}."
         subject = f"{label} for the paper"
         if channel == "mail":
             return self.mail(
@@ -172,10 +172,9 @@ class Drive:
             body=(body, "I have not checked it against the documents."),
         )
 
-    def _days_ago(self, days: int) -> str:
-        import datetime
-
-        return (date(self.today) - datetime.timedelta(days=days)).isoformat()
+    def ago(self, days: int) -> str:
+        """The working day on or before the day so many days ago."""
+        return working_day(shift_date(self.today, -days))
 
 
 def plot(kind: str, categories: Sequence[str], **series: Sequence[float]) -> Plot:

@@ -7,8 +7,6 @@ from typing import Any
 
 from journeyman.worlds.cases.authored import Authored
 from journeyman.worlds.cases.drive import Drive
-from journeyman.worlds.documents.folder import working_day
-from journeyman.worlds.lexicon import shift_date
 
 _TITLES = ("Opening sheet", "About this piece of work", "Cover sheet", "Facts at a glance", "Intake sheet", "Key data")
 _FOLDERS = ("intake", "work", "desk", "opening", "overview")
@@ -23,7 +21,7 @@ def put_setting(kind: Authored[Any], truth: Any, drive: Drive) -> None:
         return
     title, form = rng.choice(_TITLES), rng.choice(_FORMS)
     path = f"{rng.choice(_FOLDERS)}/{title.lower().replace(' ', '_')}.{form}"
-    by, dated = truth.stakeholder, working_day(shift_date(drive.today, -rng.randint(4, 12)))
+    by, dated = truth.stakeholder, drive.ago(rng.randint(4, 12))
     if form == "csv":
         drive.export("", path, ("item", "entry"), pairs, dated)
     elif form == "eml":

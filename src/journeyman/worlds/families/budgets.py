@@ -146,7 +146,7 @@ def put_actuals(drive: Drive, b: BudgetLine, controller: str, cfo: str) -> None:
         "mail/good_month.eml",
         sender=controller,
         to=cfo,
-        dated=shift_date(today, -5),
+        dated=drive.ago(5),
         subject=f"{b.line.capitalize()}: a good period",
         body=f"Everything that came in for {b.line} adds up to {money(b.units * b.price + b.one_off)}.",
         answer=f"That includes the {once}, does it not?",

@@ -173,7 +173,7 @@ def put_figures(drive: Drive, c: Capital, controller: str, officer: str) -> None
         "mail/leases.eml",
         sender=controller,
         to=officer,
-        dated=shift_date(today, -9),
+        dated=drive.ago(9),
         subject="Leases in the balance sheet",
         body="The balance sheet shows lease liabilities as debt. For the test the agreement decides, not the standard.",
         answer="Agreed, I look at the definition.",

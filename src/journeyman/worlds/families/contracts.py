@@ -191,7 +191,8 @@ def put_trail(drive: Drive, c: Contract, manager: str, secretary: str, buyer: st
         body=f"The {c.carrier} service reports that {other} received our notice today, {c.received}.",
         answer="Thank you. Please file the receipt with the contract.",
     )
-    months = [(months_later(c.start, n)[:7], c.monthly, "paid") for n in range(6)]
+    last = (int(c.received[:4]) - int(c.start[:4])) * 12 + int(c.received[5:7]) - int(c.start[5:7])
+    months = [(months_later(c.start, n)[:7], c.monthly, "paid") for n in range(max(0, last - 6), last)]
     drive.book(
         "",
         "contracts/fees.xlsx",

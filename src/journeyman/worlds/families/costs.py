@@ -181,7 +181,7 @@ def put_voices(drive: Drive, b: CostBook, partner: str, controller: str, plant_l
         "mail/one_offs.eml",
         sender=plant_lead,
         to=controller,
-        dated=shift_date(drive.today, -12),
+        dated=drive.ago(12),
         subject="Our one-offs",
         body=f"Please take out both, {b.own} and {b.claimed}.",
         answer="I rule on them one by one and put it in writing.",

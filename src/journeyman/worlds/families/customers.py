@@ -136,7 +136,7 @@ def put_answers(drive: Drive, s: Survey, analyst: str, lead: str, expert: str) -
         "mail/clear_lead.eml",
         sender=lead,
         to=analyst,
-        dated=shift_date(drive.today, -12),
+        dated=drive.ago(12),
         subject="A clear lead",
         body=f"{s.mentions} mentions: that is a clear lead, is it not?",
         answer="Mentions are no persons. I come back with shares of users.",

@@ -179,7 +179,7 @@ def put_later(drive: Drive, r: Room, partner: str, associate: str, seller: str) 
         "mail/room_questions.eml",
         sender=associate,
         to=partner,
-        dated=shift_date(drive.today, -6),
+        dated=drive.ago(6),
         subject="Contracts in the room",
         body=f"The room shows {money(len(r.clauses))} customer contracts. The extracts are done, letters come on top.",
         answer="Good. Please put figures to those that still need a consent.",

@@ -152,7 +152,7 @@ def _put_deals(drive: Drive, e: Exposure, treasurer: str, controller: str) -> No
         "mail/bank_quote.eml",
         sender=treasurer,
         to=controller,
-        dated=shift_date(today, -4),
+        dated=drive.ago(4),
         subject=f"Quote of {drive.truth.other_party}",
         body=f"{drive.truth.other_party} quotes for {e.other_currency} as of {day(today)}; nothing is dealt.",
     )

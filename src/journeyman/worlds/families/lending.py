@@ -164,7 +164,7 @@ def _put_request(drive: Drive, c: Collateral, lender: str, cfo: str, clerk: str)
         "mail/draw_request.eml",
         sender=cfo,
         to=clerk,
-        dated=shift_date(drive.today, -1),
+        dated=drive.ago(1),
         subject="Draw next week",
         body=f"We want to draw {currency} {c.asked} thousand next week. Please prepare the statement for {lender}.",
     )

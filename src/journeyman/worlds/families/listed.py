@@ -173,7 +173,7 @@ def put_profiles(drive: Drive, p: Peers, analyst: str, director: str) -> None:
         "mail/net_or_gross.eml",
         sender=analyst,
         to=director,
-        dated=shift_date(today, -6),
+        dated=drive.ago(6),
         subject="Net or gross debt",
         body="The client's summary shows debt without the cash. Which one do we take off?",
         answer="The method says it. Please look there and not at the summary.",

@@ -347,7 +347,7 @@ def put_evidence(drive: Drive, x: Loss, expert: str, counsel: str, clerk: str) -
         "mail/heads_of_loss.eml",
         sender=expert,
         to=counsel,
-        dated=shift_date(drive.today, -12),
+        dated=drive.ago(12),
         subject="Heads of loss",
         body="I list every head. Which of them count is a matter of the contract, and so is anything saved.",
         answer="Understood, the schedule follows section 30.",

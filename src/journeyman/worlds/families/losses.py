@@ -224,7 +224,7 @@ def _put_notes(drive: Drive, p: Pool, risk: str, analyst: str) -> None:
         "mail/starter.eml",
         sender=analyst,
         to=risk,
-        dated=shift_date(today, -5),
+        dated=drive.ago(5),
         subject=f"Tool for {p.name}",
         body="The starter is in the tools folder and does nothing yet. I am away from tomorrow on.",
         answer="Somebody else will finish it.",

@@ -191,7 +191,7 @@ def _put_laboratory(drive: Drive, b: Batch, measure: str, customer: str, lead: s
         "mail/truck_waits.eml",
         sender=lab,
         to=lead,
-        dated=shift_date(drive.today, -1),
+        dated=drive.ago(1),
         subject=f"{b.batch_id}",
         body=f"{customer} asks when {b.batch_id} ships. What shall I say?",
     )

@@ -207,7 +207,7 @@ def _put_settlement(drive: Drive, y: ServiceYear, tenant: str, manager: str, acc
         "mail/tenant_asks.eml",
         sender=accountant,
         to=manager,
-        dated=shift_date(drive.today, -6),
+        dated=drive.ago(6),
         subject=f"{tenant}: service charge {y.year}",
         body=f"{tenant} asks for the statement of {y.unit}. I have the costs and the payments in the folder.",
     )
@@ -367,7 +367,7 @@ def _put_mandate(drive: Drive, r: Repair, manager: str, engineer: str) -> None:
         "mail/insurance_is_fine.eml",
         sender=engineer,
         to=manager,
-        dated=shift_date(today, -2),
+        dated=drive.ago(2),
         subject=f"{cheap} and insurance",
         body=f"{cheap} says on the phone that insurance will surely be renewed. They have sent nothing yet.",
     )

@@ -254,7 +254,7 @@ def put_trail(drive: Drive, p: Purchase, vendor: str, other_vendor: str, buyer: 
         "mail/payment_reminder.eml",
         sender=buyer,
         to=clerk,
-        dated=shift_date(drive.today, -2),
+        dated=drive.ago(2),
         subject=f"{vendor} asks about {p.invoice_id}",
         body=f"{vendor} called again and wants the full {currency} {money(p.total)} this week. What do I tell them?",
     )

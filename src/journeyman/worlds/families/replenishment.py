@@ -281,7 +281,7 @@ def _put_notes(drive: Drive, r: Replenishment, planner: str, keeper: str) -> Non
         "mail/the_tool_again.eml",
         sender=keeper,
         to=planner,
-        dated=shift_date(today, -2),
+        dated=drive.ago(2),
         subject=f"Order of {goods} for the {site}",
         body=f"What the order tool says for {goods} cannot be right: it does not agree with the rules. I ordered by "
         "hand last month. Could somebody look into it before the next round?",

@@ -220,7 +220,7 @@ def _put_master(drive: Drive, x: Exposure, bank: str, other: str, officer: str, 
         "mail/room_at_the_bank.eml",
         sender=desk,
         to=officer,
-        dated=shift_date(today, -1),
+        dated=drive.ago(1),
         subject=f"Room at {bank}",
         body="I was told we have more room than the limit says. Is that so? I would like to roll the deposit.",
     )
