@@ -33,6 +33,8 @@ STRUCTURAL = {  # own axis that no document words -> why
     "strict": OUTCOME,
     "area": OUTCOME,
     "balance": OUTCOME,
+    "idle": "why an exception does not hold, told by its dates and hands; requests name the officer as a role",
+    "faults": "how many the program has; requests use the word otherwise",
     "order": "which of the two cheques is open; requests use the word otherwise",
     "outsider": "which of the peers is no peer; requests use the word otherwise",
     "part": "whether the lease began within the year; requests use the word otherwise",

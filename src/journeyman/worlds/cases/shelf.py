@@ -1,147 +1,88 @@
-"""What lies on a company's drive beside any matter: budgets, minutes, charts, notices. Never load-bearing."""
+"""What lies on a drive beside any matter and nobody needs: which files, where, how named and worded, by seed."""
 
-from journeyman.worlds.cases.drive import Drive, Row, Tab, money, plot
-from journeyman.worlds.documents.background import add_background
-from journeyman.worlds.documents.folder import day
+from journeyman.worlds.cases.drive import Drive, Row, Tab, plot
+from journeyman.worlds.cases.noise import NOISE, TABLE, WORDS, Noise
+from journeyman.worlds.documents.folder import slug
 from journeyman.worlds.documents.pptx import Slide
-from journeyman.worlds.lexicon import shift_date
 
-_CENTRES = ("Reception", "Canteen", "Post room", "Car pool", "Gardens", "Library")
-_TOPICS = (
-    ("Safety week", "The safety week was a success; two reports of loose cables were closed."),
-    ("Canteen", "The canteen offers a second soup from next week."),
-    ("Parking", "Parking on the north side is reserved for visitors until the works end."),
-    ("Apprentices", "Four apprentices start in September; mentors are named."),
-    ("Archive", "Files older than ten years move to the external archive."),
+_FOLDERS = (
+    "admin",
+    "office",
+    "house",
+    "general",
+    "staff",
+    "services",
+    "people",
+    "misc",
+    "inbox",
+    "post",
+    "old",
+    "shared",
 )
-_LETTERS = (
-    ("Summer fair", "We thank you for the cakes. The fair made its day."),
-    ("New telephone exchange", "Our switchboard is new and rings a little longer. Please bear with us."),
-    ("Open house", "We show our new hall to neighbours and friends. There is parking behind it."),
-)
+_NAMES = ("{stem}", "{stem}_{year}", "{day}_{stem}", "{stem}_{day}", "info_{stem}")
+_FEWEST, _MOST = 13, 18
+_SUMS = [n for n in NOISE if n.rows]
+_LISTS = [n for n in NOISE if n.columns and not n.rows]
+_TEXTS = [n for n in NOISE if not n.columns]
 
 
 def add_shelf(drive: Drive) -> None:
-    """Fifteen files nobody needs: five of any drive, ten of this company."""
-    rng, today = drive.rng, drive.today
-    roles = tuple(drive.truth.people)
-    add_background(drive.folder, rng, drive.house, drive.truth.people, today)
-    budget: list[Row] = [(c, *(rng.randint(40, 400) for _ in range(4))) for c in _CENTRES]
-    header = ("Cost centre", "Q1", "Q2", "Q3", "Q4")
-    year = today[:4]
-    tab = Tab("Budget", header, tuple(budget), (1, 2, 3, 4), title=f"Budget {year}, thousand", chart=True)
-    drive.book("", f"company/budget_{year}.xlsx", f"Budget {year}", tab, by=roles[0], dated=shift_date(today, -140))
-    _papers(drive, roles)
-    heads = [(c, rng.randint(4, 90), rng.randint(0, 6)) for c in _CENTRES]
-    drive.export("", "company/headcount.csv", ("cost_centre", "staff", "open_posts"), heads, shift_date(today, -35))
-    _deck(drive, roles[0], heads)
-    _letters(drive, roles)
+    """Thirteen to eighteen files, at least one of every office format, some among the matter's own."""
+    rng = drive.rng
+    kinds = _kinds(drive)
+    folders = [*rng.sample(_FOLDERS, 4), *sorted({p.split("/")[0] for p in drive.folder.files if "/" in p})]
+    for kind, form in zip(kinds, _forms(drive, kinds), strict=True):
+        dated, title = drive.ago(rng.randint(3, 110)), rng.choice(kind.titles)
+        name = rng.choice(_NAMES).format(stem=slug(title), year=dated[:4], day=dated)
+        _lay(drive, kind, f"{rng.choice(folders)}/{name}.{form}", title, dated)
 
 
-def _papers(drive: Drive, roles: tuple[str, ...]) -> None:
-    rng, today = drive.rng, drive.today
-    chart = tuple((drive.name(r), r.replace("_", " ")) for r in roles)
-    drive.paper(
-        "",
-        "company/organisation.pdf",
-        "Who does what",
-        by=roles[0],
-        dated=shift_date(today, -90),
-        body=("Changes are made by the secretary's office only.",),
-        grid=(("Name", "Function"), chart),
-    )
-    drive.paper(
-        "",
-        "company/petty_cash_rules.docx",
-        "Petty cash rules",
-        by=roles[0],
-        dated=shift_date(today, -400),
-        rules=(
-            "Petty cash pays for stamps, flowers and coffee, up to 40 at a time.",
-            "Hand in the receipt on the same day.",
-            "The box is counted on the last Friday of a month.",
-        ),
-        reference="POL/2",
-    )
-    talked = rng.sample(_TOPICS, 3)
-    held = shift_date(today, -rng.randint(15, 60))
-    body = [part for topic, said in talked for part in (f"# {topic}", said)]
-    drive.paper(
-        "",
-        f"company/minutes_{held}.docx",
-        f"Minutes of {day(held)}",
-        by=roles[1],
-        dated=held,
-        facts=(("Present", ", ".join(drive.name(r) for r in roles[:3])), ("Minutes", drive.name(roles[1]))),
-        body=body,
-    )
-    drive.paper(
-        "",
-        "company/training_plan.md",
-        "Training plan",
-        by=roles[-1],
-        dated=shift_date(today, -75),
-        grid=(("Course", "Month", "Places"), tuple((n, m, str(rng.randint(6, 20))) for n, m in _COURSES)),
-    )
+def _kinds(drive: Drive) -> list[Noise]:
+    """Kinds of the world, in any order: enough tables and enough words for every form."""
+    sure = [*drive.rng.sample(_SUMS, 2), *drive.rng.sample(_LISTS, 2), *drive.rng.sample(_TEXTS, 3)]
+    more = drive.rng.sample([n for n in NOISE if n not in sure], drive.rng.randint(_FEWEST, _MOST) - len(sure))
+    return drive.rng.sample([*sure, *more], len(sure) + len(more))
 
 
-_COURSES = (
-    ("Spreadsheets", "March"),
-    ("Writing reports", "May"),
-    ("First aid", "June"),
-    ("Data protection", "October"),
-)
+def _forms(drive: Drive, kinds: list[Noise]) -> list[str]:
+    """A form for each kind; all forms occur, those first that only some kinds can take."""
+    scarce, both = sorted(set(TABLE) ^ set(WORDS)), sorted(set(TABLE) & set(WORDS))
+    left = [*scarce, *drive.rng.sample(both, len(both))]
+    chosen = []
+    for kind in kinds:
+        form = next((f for f in left if f in kind.forms), None) or drive.rng.choice(kind.forms)
+        left = [f for f in left if f != form]
+        chosen.append(form)
+    return chosen
 
 
-def _deck(drive: Drive, role: str, heads: list[tuple[str, int, int]]) -> None:
-    first = Slide(
-        "Staff by cost centre",
-        (f"{money(sum(h[1] for h in heads))} colleagues", "Open posts are being filled"),
-        plot=plot("column", [h[0] for h in heads], Staff=[float(h[1]) for h in heads]),
-    )
-    second = Slide("Next steps", ("Town hall next month", "Survey in the autumn"), notes="Questions by mail.")
-    drive.deck(
-        "",
-        "company/all_hands.pptx",
-        "All hands",
-        "An update for everybody",
-        first,
-        second,
-        by=role,
-        dated=shift_date(drive.today, -30),
-    )
-
-
-def _letters(drive: Drive, roles: tuple[str, ...]) -> None:
-    rng, today = drive.rng, drive.today
-    subject, said = rng.choice(_LETTERS)
-    sent = shift_date(today, -rng.randint(20, 80))
-    drive.paper(
-        "",
-        "post/letter.pdf",
-        subject,
-        dated=sent,
-        facts=(("To", drive.truth.legal_name),),
-        body=(f"Dear Sir or Madam, {said}",),
-        paper=drive.other,
-    )
-    asked = shift_date(today, -rng.randint(8, 30))
-    drive.mail(
-        "",
-        "mail/meeting_room.eml",
-        sender=roles[-1],
-        to=roles[0],
-        dated=asked,
-        subject="Room for Thursday",
-        body="Is the large room free on Thursday at ten?",
-        answer="Yes, booked for you.",
-    )
-    drive.mail(
-        "",
-        "mail/printer.eml",
-        sender=roles[1],
-        to=roles[-1],
-        dated=shift_date(asked, -2),
-        subject="Printer",
-        body="The printer on floor 2 is repaired. Please send no more tickets about it.",
-    )
+def _lay(drive: Drive, kind: Noise, path: str, title: str, dated: str) -> None:
+    rng, form = drive.rng, path.rsplit(".", 1)[1]
+    roles = rng.sample(tuple(drive.truth.people), 2)
+    said = rng.sample(kind.says, rng.randint(2, len(kind.says)))
+    labels = kind.rows or tuple(drive.truth.people.values())
+    rows: list[Row] = [(label, *(rng.randint(*kind.span) for _ in kind.columns[1:])) for label in labels]
+    if form == "eml":
+        answer = rng.choice(("", "Thank you, noted.", "Fine with us.", "Very well."))
+        greeting = f"Dear {drive.name(roles[1])},"
+        body = "\n".join((greeting, "", *said))
+        drive.mail("", path, sender=roles[0], to=roles[1], dated=dated, subject=title, body=body, answer=answer)
+    elif form == "pptx":
+        chart = plot("column", [str(r[0]) for r in rows], Count=[float(r[1]) for r in rows]) if kind.columns else None
+        slides = Slide(title, tuple(said), plot=chart), Slide("Next", ("Questions at the desk",), notes="By mail.")
+        drive.deck(
+            "", path, title, rng.choice(("An update", "For everybody", "In short")), *slides, by=roles[0], dated=dated
+        )
+    elif form == "csv":
+        drive.export("", path, tuple(slug(c) for c in kind.columns), rows, dated)
+    elif form == "xlsx":
+        columns = tuple(range(1, len(kind.columns)))
+        before: list[Row] = [(row[0], *(rng.randint(*kind.span) for _ in columns)) for row in rows]
+        tabs = [
+            Tab(name, kind.columns, tuple(filled), columns, title=line)
+            for name, filled, line in zip(("Now", "Before"), (rows, before), said, strict=False)
+        ]
+        drive.book("", path, title, *tabs, by=roles[0], dated=dated)
+    else:
+        grid = (kind.columns, tuple(tuple(map(str, row)) for row in rows)) if kind.columns else None
+        drive.paper("", path, title, by=roles[0], dated=dated, body=(" ".join(said),), grid=grid)

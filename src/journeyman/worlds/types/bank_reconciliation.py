@@ -50,7 +50,13 @@ class BankReconciliation(CaseType[ReconciliationTruth]):
         "signer": ("one", "two"),
         "currency": CURRENCIES,
     }
-    setting = {"site": "Site", "deposit": "Deposits by", "rhythm": "Statements come", "currency": "Books in"}
+    setting = {
+        "site": "Site",
+        "deposit": "Deposits by",
+        "rhythm": "Statements come",
+        "currency": "Books in",
+        "signer": "Hands on a cheque",
+    }
     roles = ("clerk", "controller", "treasurer", "auditor", "cfo", "branch_manager")
     stakeholders = ("controller", "treasurer", "auditor", "cfo", "branch_manager")
     deliverables = ("reconciliation", "report", "log")
