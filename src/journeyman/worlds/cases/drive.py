@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from journeyman.worlds.documents.folder import Folder, at, day, house, working_day
+from journeyman.worlds.documents.folder import Folder, at, house, working_day
 from journeyman.worlds.documents.mail import Message, Person, address
 from journeyman.worlds.documents.model import Block, Bullets, Document, Facts, Grid, Heading, House, Signatures, text
 from journeyman.worlds.documents.pptx import Deck, Plot, Slide
@@ -38,6 +38,7 @@ class Drive:
         self.rng = rng
         self.folder = Folder()
         self.paths: dict[str, str] = {}  # source id -> path
+        self.signers: set[str] = set()  # names below papers
         self.today: str = truth.frozen_time[:10]
         self.house = house(rng, truth.legal_name)
         self.other = house(rng, truth.other_party, serif=True)
@@ -45,8 +46,8 @@ class Drive:
         self.counterpart = rng.choice([n for n in people(truth.split) if n not in known])  # signs for the other party
 
     def name(self, role: str) -> str:
-        """Who has this role."""
-        return str(self.truth.people[role])
+        """Who has this role; a name stays as it is."""
+        return str(self.truth.people.get(role, role))
 
     def person(self, role: str, organisation: str = "") -> Person:
         """A correspondent: of the company, or of the organisation given."""
@@ -92,6 +93,7 @@ class Drive:
             blocks.append(Bullets(tuple(rules), numbered=True))
         if signed:
             blocks.append(Signatures(tuple(signed)))
+            self.signers.update(name for name, *_ in signed)
         sheet = paper or self.house
         author = self.name(by) if by is not None else self.counterpart if sheet is self.other else sheet.name
         made = Document(title, tuple(blocks), sheet, author, dated, reference=reference, status=status)
@@ -135,42 +137,16 @@ class Drive:
             thread.append(reply)
         return self.folder.mail(path, *thread)
 
+    def message(self, source: str, path: str, sender: str, to: str, dated: str, subject: str, body: str) -> str:
+        """A mail within the company from one person to another, by name."""
+        self._keep(source, path)
+        first, second = (address(name, self.truth.legal_name) for name in (sender, to))
+        return self.folder.mail(path, Message(first, (second,), at(dated, 9, 40), subject, f"{body}\n\n{sender}"))
+
     def deck(self, source: str, path: str, title: str, subtitle: str, *slides: Slide, by: str, dated: str) -> str:
         """A presentation."""
         self._keep(source, path)
         return self.folder.deck(path, Deck(title, subtitle, self.house, self.name(by), dated, slides))
-
-    def rumour(self, source: str, channel: str, speaker: str, listener: str, label: str, claimed: str) -> str:
-        """What somebody recommends, as a mail, a call note, a memo or a slide."""
-        dated, said = self.ago(3), f"For the {label[0].lower()}{label[1:]} please take {claimed}."
-        subject = f"{label} for the paper"
-        if channel == "mail":
-            return self.mail(
-                source,
-                "mail/a_word_on_the_paper.eml",
-                sender=speaker,
-                to=listener,
-                dated=dated,
-                subject=subject,
-                body=f"Hello,\n\n{said} That is what everybody here works with.",
-            )
-        if channel == "deck":
-            slide = Slide(subject, (said, "To be confirmed in the next round"), notes="Prepared in a hurry.")
-            return self.deck(
-                source, "notes/status_round.pptx", "Status round", "Talking points", slide, by=speaker, dated=dated
-            )
-        kind, body = (
-            ("Call note", f"{self.name(speaker)} on the phone: {said}") if channel == "call" else ("Memo", said)
-        )
-        return self.paper(
-            source,
-            f"notes/{channel}_{dated}.docx",
-            f"{kind}: {subject}",
-            by=speaker,
-            dated=dated,
-            facts=(("From", self.name(speaker)), ("To", self.name(listener)), ("Date", day(dated))),
-            body=(body, "I have not checked it against the documents."),
-        )
 
     def ago(self, days: int) -> str:
         """The working day on or before the day so many days ago."""

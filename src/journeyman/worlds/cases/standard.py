@@ -12,8 +12,9 @@ from journeyman.worlds.cases.authored import RUMOUR, Authored
 from journeyman.worlds.cases.derivation import Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.formats import deliver, standard_path
+from journeyman.worlds.cases.hearsay import put_hearsay
 from journeyman.worlds.cases.plans import Deliver, Look, acting, negatives, reference
-from journeyman.worlds.cases.rubric import attributes, criteria, requirements, shown
+from journeyman.worlds.cases.rubric import attributes, criteria, requirements
 from journeyman.worlds.cases.setting import put_setting
 from journeyman.worlds.cases.shelf import add_shelf
 from journeyman.worlds.cases.wording import KEPT, WORDS, hint
@@ -57,17 +58,13 @@ def realise(kind: Authored[Any], truth: Any) -> WorldDraft:
 
 
 def fill(kind: Authored[Any], truth: Any) -> Drive:
-    """The drive: the author's documents, the setting, the rumour, and the shelf."""
+    """The drive: the author's documents, the setting, hearsay, and the shelf."""
     drive = Drive(truth, random.Random(f"standard-files:{truth.seed}:{truth.split}:{kind.name}"))
     kind.drive(truth, drive)
     put_setting(kind, truth, drive)
     for path, text in kind.programs(truth).items():
         drive.program(path, text, drive.today)
-    trap = next(t for t in kind.traps(truth) if t.name == kind.rumoured)
-    claimed = shown(kind, truth, {trap.step: trap.value})[trap.tell]
-    label = next(f.label for f in kind.fields if f.key == trap.tell)
-    speaker = next(r for r in kind.roles if r != truth.stakeholder)
-    drive.rumour(RUMOUR, truth.axes["rumour"], speaker, truth.stakeholder, label, claimed)
+    put_hearsay(kind, truth, drive)
     add_shelf(drive)
     return drive
 

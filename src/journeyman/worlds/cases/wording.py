@@ -16,6 +16,8 @@ class SharedWords(NamedTuple):
 
     line: tuple[str, ...]  # one line of a short file
     rumour: tuple[str, ...]
+    hearsay: tuple[str, ...]  # the same in whole sentences
+    aside: tuple[str, ...]  # what is said after it
     write: tuple[str, ...]
     use: tuple[str, ...]
     dates: tuple[str, ...]
@@ -29,6 +31,26 @@ WORDS: dict[Split, SharedWords] = {
     "train": SharedWords(
         line=("{k} {v}", "the {k} {v}", "here {k} {v}", "as {k} {v}"),
         rumour=("I say {k} {v}", "{k} {v} for me", "please take {k} {v}", "use {k} {v}"),
+        hearsay=(
+            "For the {k} I would take {v}.",
+            "I have {v} in mind for the {k}.",
+            "As far as I remember the {k} is {v}.",
+            "We had the {k} over lunch, {v} it was.",
+            "The {k}? That would be {v}.",
+            "Put down {v} for the {k}, that should do.",
+            "My own note on the {k} reads {v}.",
+            "Around here people go with {v} for the {k}.",
+            "On the phone I was given {v} for the {k}.",
+            "With the {k} we are at {v}.",
+        ),
+        aside=(
+            "I am out until Monday.",
+            "Ask me if that is unclear.",
+            "Sorry for being short.",
+            "Written on the train.",
+            "More when I am back.",
+            "Hope that helps.",
+        ),
         write=(
             "Read {files}. Write {path} with one line each for {keys}.",
             "The sources are {files}. Put one line each for {keys} in {path}.",
@@ -51,6 +73,17 @@ WORDS: dict[Split, SharedWords] = {
     "validation": SharedWords(
         line=("our {k} {v}", "their {k} {v}"),
         rumour=("we say {k} {v}", "our word {k} {v}"),
+        hearsay=(
+            "When I last looked, the {k} stood at {v}.",
+            "What I heard on the {k} is {v}.",
+            "You could start from {v} for the {k}.",
+            "Next to the {k} I have scribbled {v}.",
+        ),
+        aside=(
+            "Call me any time.",
+            "Must run now.",
+            "No need to reply.",
+        ),
         write=("Read {files} first. Then write {path} with a line for each of {keys}.",),
         use=("We need it for the {use}.",),
         dates=("Heed the dates.",),
@@ -62,6 +95,19 @@ WORDS: dict[Split, SharedWords] = {
     "heldout": SharedWords(
         line=("for us {k} {v}", "in all {k} {v}", "by now {k} {v}"),
         rumour=("all say {k} {v}", "for me {k} {v}"),
+        hearsay=(
+            "If you ask me, the {k} comes out as {v}.",
+            "From memory, {v} for the {k}.",
+            "In the corridor they say {v} for the {k}.",
+            "Last I was told, it was {v} for the {k}.",
+            "That {k} of yours would be {v}, I gather.",
+        ),
+        aside=(
+            "Typed in a hurry.",
+            "See you on Thursday.",
+            "Greetings from the road.",
+            "That is all I know.",
+        ),
         write=(
             "Use the sources {files}. Then write one line each for {keys} in {path}.",
             "Please read {files} and put these lines in {path}: {keys}.",
