@@ -281,3 +281,25 @@ def _arithmetic(node: ast.expr) -> float:
     assert isinstance(node, ast.Constant)
     assert isinstance(node.value, int | float)
     return node.value
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_bank_statement_is_a_month_of_entries_that_lead_from_balance_to_balance(seed: int) -> None:
+    draft = make_world("finance.bank_reconciliation", seed, "train", "standard")
+    (path,) = (p for p in draft.files if p.startswith("bank/statement_"))
+    with pdfplumber.open(io.BytesIO(draft.files[path].data)) as pages:
+        rows = [row for page in pages.pages for table in page.extract_tables() for row in table]
+    figures = [[int((cell or "0").replace(",", "") or 0) for cell in row[2:]] for row in rows if "Out" not in row[2]]
+    (_, opening), *entries, (_, closing) = figures
+    assert len(entries) >= 20
+    assert opening + sum(into - out for out, into in entries) == closing
+
+
+def test_logs_and_registers_hold_more_than_the_matter() -> None:
+    for name, path, least in (
+        ("law.breach_notice", "incident/log_utc.csv", 20),
+        ("law.contract_renewal", "post/post_book.csv", 15),
+        ("law.contract_renewal", "contracts/register.csv", 14),
+    ):
+        draft = make_world(name, 3, "train", "standard")
+        assert len(draft.files[path].data.decode().splitlines()) > least, path

@@ -7,10 +7,32 @@ from journeyman.records.base import Record
 from journeyman.worlds.base import Rows
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
-from journeyman.worlds.documents.folder import day
+from journeyman.worlds.documents.folder import day, working_day
 from journeyman.worlds.lexicon import shift_date
 
 CHARGES = ("card", "transfer", "custody", "overdraft")
+_WAYS = ("night safe", "counter", "courier")
+_PAID = (
+    "Direct debit, power",
+    "Direct debit, water",
+    "Direct debit, telephone",
+    "Direct debit, waste",
+    "Transfer out, rent",
+    "Transfer out, wages",
+    "Transfer out, tax",
+    "Transfer out, supplier 311",
+    "Transfer out, supplier 327",
+    "Transfer out, supplier 340",
+)
+_RECEIVED = (
+    "Transfer in, customer 102",
+    "Transfer in, customer 118",
+    "Transfer in, customer 126",
+    "Transfer in, customer 131",
+    "Takings by card, till 1",
+    "Takings by card, till 2",
+    "Takings by card, till 3",
+)
 BANK, CHARGE = "1100", "6800"  # ledger accounts
 
 
@@ -86,6 +108,7 @@ def erp_rows(m: CashMonth) -> dict[str, Rows]:
 def put_papers(drive: Drive, m: CashMonth, clerk: str, controller: str) -> None:
     """Statement, cheque register, deposit slips, the closing rules, last month's reconciliation."""
     currency, name = drive.truth.currency, drive.truth.legal_name
+    deposits = _credited(drive, m)
     drive.paper(
         "statement",
         f"bank/statement_{m.period}.pdf",
@@ -93,14 +116,7 @@ def put_papers(drive: Drive, m: CashMonth, clerk: str, controller: str) -> None:
         dated=m.end,
         paper=drive.other,
         facts=(("Account of", name), ("Closing day", day(m.end))),
-        grid=(
-            ("Entry", f"Amount {currency}"),
-            (
-                (f"Cheque {m.cleared} paid", money(m.cheques[m.cleared])),
-                (f"{m.charge_kind.capitalize()} charge", money(m.charge)),
-                ("Closing balance", money(m.statement)),
-            ),
-        ),
+        grid=(("Day", "Entry", f"Out {currency}", f"In {currency}"), _statement(drive, m, deposits)),
     )
     cheques = tuple((f"Cheque {number}", amount) for number, amount in m.cheques.items())
     drive.book(
@@ -115,13 +131,41 @@ def put_papers(drive: Drive, m: CashMonth, clerk: str, controller: str) -> None:
         "deposits",
         f"ledger/deposits_{m.period}.csv",
         ("deposit", "amount", "in_ledger", "at_bank"),
-        (
-            ("night safe", m.transit, m.end, "in transit"),
-            ("counter", m.transit + 411, shift_date(m.end, -9), "credited"),
-        ),
+        (("night safe", m.transit, m.end, "in transit"), *((k, n, on, "credited") for on, k, n in deposits)),
         m.end,
     )
     _put_rules(drive, m, clerk, controller)
+
+
+def _credited(drive: Drive, m: CashMonth) -> tuple[tuple[str, str, int], ...]:
+    """Deposits that ledger and bank both have: day, way, amount; newest first."""
+    rng = drive.rng
+    made = [(shift_date(m.end, -9), "counter", m.transit + 411)]
+    made += [(shift_date(m.end, -n), rng.choice(_WAYS), rng.randint(60, 420)) for n in rng.sample(range(3, 25), 9)]
+    return tuple(sorted(((working_day(on), way, n) for on, way, n in made), reverse=True))
+
+
+def _statement(
+    drive: Drive, m: CashMonth, deposits: tuple[tuple[str, str, int], ...]
+) -> tuple[tuple[str, str, str, str], ...]:
+    """The month's entries from the balance it opens with to the one it closes with."""
+    rng = drive.rng
+    lines = [(on, f"Deposit, {way}", n) for on, way, n in deposits]
+    lines += [
+        (working_day(shift_date(m.end, -rng.randint(2, 24))), what, -rng.randint(40, 390))
+        for what in rng.sample(_PAID, 8)
+    ]
+    lines += [
+        (working_day(shift_date(m.end, -rng.randint(2, 24))), what, rng.randint(40, 390))
+        for what in rng.sample(_RECEIVED, 6)
+    ]
+    lines.append(
+        (working_day(shift_date(m.end, -rng.randint(2, 12))), f"Cheque {m.cleared} paid", -m.cheques[m.cleared])
+    )
+    lines.append((m.end, f"{m.charge_kind.capitalize()} charge", -m.charge))
+    opening = m.statement - sum(n for _, _, n in lines)
+    shown = [(on, what, money(-n) if n < 0 else "", money(n) if n > 0 else "") for on, what, n in sorted(lines)]
+    return (("", "Opening balance", "", money(opening)), *shown, ("", "Closing balance", "", money(m.statement)))
 
 
 def _put_rules(drive: Drive, m: CashMonth, clerk: str, controller: str) -> None:
@@ -134,6 +178,7 @@ def _put_rules(drive: Drive, m: CashMonth, clerk: str, controller: str) -> None:
         reference="POL/CL/2",
         rules=(
             "Bank side: the balance of the statement, plus deposits in transit, less cheques the bank has not paid.",
+            "Transfers, direct debits and takings are booked from the bank's own file: they are on both sides.",
             "Ledger side: the balance of the account, less charges of the month that were not booked.",
             f"Charges are booked by journal, debit {CHARGE}, credit {BANK}, in the month of the statement, once.",
             "What remains is stated as it is, bank side less ledger side. It is never booked away.",

@@ -14,6 +14,21 @@ GOODS = ("software", "freight", "cleaning", "payroll", "machines", "catering")
 CARRIERS = ("courier", "post", "portal")
 PAPERS = ("contract", "amendment", "proposal")
 
+_OTHERS = (  # subjects of other contracts
+    "lift",
+    "plants",
+    "windows",
+    "alarm",
+    "water",
+    "waste",
+    "printers",
+    "vehicles",
+    "guards",
+    "post",
+    "coffee",
+    "mats",
+)
+
 
 class Contract(Record):
     """One contract and what was sent about it. Terms and renewal in months, notice in days, the fee a month."""
@@ -171,9 +186,10 @@ def put_trail(drive: Drive, c: Contract, manager: str, secretary: str, buyer: st
         signed=((drive.name(manager), f"for {drive.truth.legal_name}", c.sent),),
     )
     letters = [
-        (drive.rng.choice(("letter", "parcel")), shift_date(c.sent, -n), shift_date(c.sent, 3 - n)) for n in (9, 5)
+        (drive.rng.choice(("letter", "parcel")), shift_date(c.sent, -n), shift_date(c.sent, 3 - n))
+        for n in range(48, 2, -3)
     ]
-    book = [(f"P-{70 + i}", kind, "other matter", out, there) for i, (kind, out, there) in enumerate(letters)]
+    book = [(f"P-{72 - len(letters) + i}", kind, "other matter", *days) for i, (kind, *days) in enumerate(letters)]
     drive.export(
         "notice",
         "post/post_book.csv",
@@ -210,6 +226,7 @@ def put_trail(drive: Drive, c: Contract, manager: str, secretary: str, buyer: st
             ("CT/118", other, c.goods, c.terms["contract"], drive.name(manager)),
             ("CT/093", f"{shared} Rentals Ltd", "lift", 24, drive.name(buyer)),
             ("CT/127", f"{shared} Training Ltd", "courses", 12, drive.name(buyer)),
+            *((f"CT/{n}", f"Supplier {n}", what, 12, drive.name(buyer)) for n, what in enumerate(_OTHERS, 131)),
         ),
         shift_date(c.received, -15),
     )

@@ -131,7 +131,9 @@ def put_rules(drive: Drive, b: Breach, officer: str, counsel: str) -> None:
 def put_incident(drive: Drive, b: Breach, analyst: str, officer: str, registrar: str) -> None:
     """Log in UTC, forensic count, what was sent, a press line (sources log, count, report)."""
     axes = drive.truth.axes
-    noise = [(hours_later(b.events["found"], -n), "alert", "closed as noise") for n in (31, 12)]
+    remarks = ("closed as noise", "scan of a printer", "password mistyped", "update installed", "port closed")
+    hours = drive.rng.sample(range(2, 240), 26)
+    noise = [(hours_later(b.events["found"], -n), "alert", drive.rng.choice(remarks)) for n in hours]
     rows = [(b.events["found"], "found", MEANING["found"]), (b.events["told"], "told", MEANING["told"]), *noise]
     drive.export("log", "incident/log_utc.csv", ("time_utc", "event", "remark"), sorted(rows), b.sent[:10])
     drive.paper(
