@@ -30,7 +30,15 @@ class SharedWords(NamedTuple):
 WORDS: dict[Split, SharedWords] = {
     "train": SharedWords(
         line=("{k} {v}", "the {k} {v}", "here {k} {v}", "as {k} {v}"),
-        rumour=("I say {k} {v}", "{k} {v} for me", "please take {k} {v}", "use {k} {v}"),
+        rumour=(
+            "I say {k} {v}",
+            "{k} {v} for me",
+            "please take {k} {v}",
+            "use {k} {v}",
+            "I think {k} {v}",
+            "make it {k} {v}",
+            "put {k} {v}",
+        ),
         hearsay=(
             "For the {k} I would take {v}.",
             "I have {v} in mind for the {k}.",
@@ -72,7 +80,7 @@ WORDS: dict[Split, SharedWords] = {
     ),
     "validation": SharedWords(
         line=("our {k} {v}", "their {k} {v}"),
-        rumour=("we say {k} {v}", "our word {k} {v}"),
+        rumour=("we say {k} {v}", "our word {k} {v}", "we think {k} {v}"),
         hearsay=(
             "When I last looked, the {k} stood at {v}.",
             "What I heard on the {k} is {v}.",
@@ -94,7 +102,7 @@ WORDS: dict[Split, SharedWords] = {
     ),
     "heldout": SharedWords(
         line=("for us {k} {v}", "in all {k} {v}", "by now {k} {v}"),
-        rumour=("all say {k} {v}", "for me {k} {v}"),
+        rumour=("all say {k} {v}", "for me {k} {v}", "one hears {k} {v}", "to me {k} {v}"),
         hearsay=(
             "If you ask me, the {k} comes out as {v}.",
             "From memory, {v} for the {k}.",
