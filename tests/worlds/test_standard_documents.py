@@ -300,6 +300,8 @@ def test_logs_and_registers_hold_more_than_the_matter() -> None:
         ("law.breach_notice", "incident/log_utc.csv", 20),
         ("law.contract_renewal", "post/post_book.csv", 15),
         ("law.contract_renewal", "contracts/register.csv", 14),
+        ("law.sanctions_screening", "compliance/lists.csv", 25),
+        ("finance.limit_breach", "risk/alerts.csv", 15),
     ):
         draft = make_world(name, 3, "train", "standard")
         assert len(draft.files[path].data.decode().splitlines()) > least, path

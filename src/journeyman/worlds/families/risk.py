@@ -212,7 +212,14 @@ def _put_master(drive: Drive, x: Exposure, bank: str, other: str, officer: str, 
         "alerts",
         "risk/alerts.csv",
         ("alert", "bank", "status"),
-        ((x.alert_id, bank, "open"), (x.other_alert_id, other, "open"), ("AL-44", "Alder Bank", "closed")),
+        (
+            (x.alert_id, bank, "open"),
+            (x.other_alert_id, other, "open"),
+            *(
+                (f"AL-{n}", drive.rng.choice(("Alder Bank", "Birch Bank", "Rowan Bank")), "closed")
+                for n in range(31, 47)
+            ),
+        ),
         today,
     )
     drive.mail(

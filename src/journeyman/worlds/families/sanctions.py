@@ -9,7 +9,7 @@ from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Row, Tab
 from journeyman.worlds.cases.model import decimal
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import companies, shift_date
 
 CONTROL = 5000  # hundredths of a percent: from here on a holder's whole stake counts
 
@@ -129,9 +129,19 @@ def put_rules(drive: Drive, h: Hit, compliance: str, partner: str) -> None:
         "lists",
         "compliance/lists.csv",
         ("list_of", "party", "in_force"),
-        [(when, party, "yes" if when != h.old_list else "replaced") for when, party in sorted(h.lists.items())],
+        [(when, party, "yes" if when != h.old_list else "replaced") for when, party in _listed(drive, h)],
         max(h.lists),
     )
+
+
+def _listed(drive: Drive, h: Hit) -> list[tuple[str, str]]:
+    """Both lists in full: the parties of the hit among others that own nothing of the customer."""
+    rng = drive.rng
+    near = " ".join((*h.owners, h.customer, drive.truth.legal_name))
+    others = [name for name in companies(drive.truth.split) if name not in near]
+    parties = [f"{name} {rng.randint(2100, 9900)}" for name in rng.sample(others, 16)]
+    whole = [(when, party) for when in h.lists for party in (h.lists[when], *rng.sample(parties, 13))]
+    return sorted(whole)
 
 
 def put_owners(drive: Drive, h: Hit, analyst: str, counsel: str, compliance: str) -> None:
