@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from journeyman.errors import UserError
 from journeyman.records.sample import Update
@@ -20,6 +21,7 @@ from journeyman.training.config import LearnerConfig, OptimiserConfig, SftTrainC
 from journeyman.training.distributed import TeamLearner
 from journeyman.training.distributed_sft import TeamSft
 from journeyman.training.learner import Learner
+from journeyman.training.optim import NotFinite
 from journeyman.training.sft import SftRun, train
 from journeyman.training.team import Team
 
@@ -183,6 +185,35 @@ def test_what_one_process_refuses_all_refuse_and_they_go_on(
     assert first == second
     assert "nowhere is not a finished dataset" in first[0]
     assert first[1] == "stepped"
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_an_update_that_is_not_finite_is_refused_by_all(
+    policy: Path, rl_batches: MakeBatch, tmp_path: Path, sharded: bool
+) -> None:
+    bad = Path(shutil.copytree(policy, tmp_path / "bad"))
+    weights = load_file(bad / "model.safetensors")
+    weights["model.layers.0.mlp.up_proj.weight"][0, 0] = float("nan")
+    save_file(weights, bad / "model.safetensors", metadata={"format": "pt"})
+    batch, settings = rl_batches(0), learner_config(bad, tmp_path / "run", sharded=sharded)
+    tuning = sft_config(bad, tmp_path / "tuned", sharded=sharded, save_every=1)
+
+    def learn(team: Team) -> list[str]:
+        words = []
+        for attempt in (
+            lambda: TeamLearner(settings, team).step(0, batch),
+            lambda: train(tuning, lambda _: None, lambda told: TeamSft(told, team)),
+        ):
+            with pytest.raises(NotFinite) as refused:
+                attempt()
+            words.append(str(refused.value))
+        return words
+
+    for words in together(learn):
+        assert "step 0: the loss of the policy is nan" in words[0]
+        assert "SFT update 1 of 6: the loss of the policy is nan" in words[1]
+    assert not (tmp_path / "run" / "weights").exists()
+    assert not tuning.out.exists()
 
 
 def test_one_process_refuses_to_hold_a_part(policy: Path, tmp_path: Path) -> None:

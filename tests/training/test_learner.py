@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
+from torch import nn
 from transformers import AutoModelForCausalLM
 
 from journeyman.errors import UserError
@@ -22,7 +23,8 @@ from journeyman.store.atomic import read_lines
 from journeyman.store.config_file import parse_config
 from journeyman.store.dataset import RowTokens
 from journeyman.training.config import LearnerConfig, OptimiserConfig
-from journeyman.training.learner import Learner
+from journeyman.training.learner import Learner, serve
+from journeyman.training.optim import NotFinite, Optimiser
 
 from .conftest import VOCABULARY, learner_config, random_row, write_rl
 
@@ -379,3 +381,68 @@ def test_the_process_speaks_json_lines_and_survives_a_kill(
     finally:
         second.kill()
         second.wait()
+
+
+@pytest.fixture
+def poisoned(policy: Path, tmp_path: Path) -> Path:
+    """The policy with one weight that is no number."""
+    made = Path(shutil.copytree(policy, tmp_path / "poisoned"))
+    held = weights(made)
+    held["model.layers.1.mlp.up_proj.weight"][3, 4] = float("nan")
+    save_file(held, made / "model.safetensors", metadata={"format": "pt"})
+    return made
+
+
+@pytest.mark.parametrize("objective", [{"name": "cispo"}, {"name": "sao", "critic": {"pretrain_steps": 1}}])
+def test_what_is_not_finite_is_refused_before_anything_is_written(
+    poisoned: Path, rl_batches: MakeBatch, tmp_path: Path, objective: dict[str, Any]
+) -> None:
+    learner = Learner(learner_config(poisoned, tmp_path, objective=objective))
+    batch = rl_batches(0)
+    asked = iter([json.dumps({"step": 0, "batch": str(batch)}), json.dumps({"step": 0, "batch": str(batch)})])
+    lines: list[dict[str, Any]] = []
+    with pytest.raises(
+        NotFinite, match=r"step 0: the loss of the (policy|critic) is nan .*1\.mlp\.up_proj\.weight has"
+    ):
+        serve(learner, asked, lines.append)
+    assert [line["event"] for line in lines] == ["ready", "error"]  # and nothing more is asked of it
+    assert not (tmp_path / "weights").exists()
+    assert not (tmp_path / "state" / "STATE.json").exists()
+    assert not ledger(tmp_path)
+
+
+def test_a_gradient_or_a_weight_that_is_not_finite_is_named(policy: Path) -> None:
+    held = nn.Linear(2, 2)
+    optimiser = Optimiser(held, OptimiserConfig(lr=1e-3))
+    before = held.weight.detach().clone()
+    held.weight.grad = torch.full((2, 2), float("inf"))
+    with pytest.raises(NotFinite, match="the gradient norm of the policy is"):
+        optimiser.step(1.0, 0.5)
+    assert torch.equal(held.weight, before)
+    with torch.no_grad():
+        held.bias[0] = float("inf")  # nothing reads it, so that neither loss nor gradient tell
+    held.weight.grad = torch.ones(2, 2)
+    with pytest.raises(NotFinite, match=r"norm of the weights of the policy is inf .*: bias has weights"):
+        optimiser.step(1.0, 0.5)
+
+
+def test_an_advantage_that_no_float_holds_is_refused_by_name(policy: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    members: list[tuple[float | None, list[RowTokens]]] = [(r, [random_row(rng, [1, 2])]) for r in (1e308, -1e308)]
+    with pytest.raises(UserError, match=r"0\.0: reward 1e\+308 gives advantage 1e\+308"):
+        Learner(learner_config(policy, tmp_path)).step(0, write_rl(tmp_path / "b", {"g": members}))
+    assert not (tmp_path / "weights").exists()
+
+
+def test_the_process_ends_with_exit_code_2_where_a_step_is_not_finite(
+    poisoned: Path, rl_batches: MakeBatch, write_config: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = write_config("learner.json", **learner_config(poisoned, tmp_path).model_dump(mode="json"))
+    process = start(path)
+    try:
+        assert ask(process)["event"] == "ready"
+        assert "step 0: the loss" in ask(process, {"step": 0, "batch": str(rl_batches(0))})["message"]
+        assert process.wait(120) == 2
+    finally:
+        process.kill()
+        process.wait()

@@ -1,6 +1,7 @@
 """SFT runs: the loss falls, and a run that was stopped anywhere ends with the same weights."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from journeyman.errors import UserError
 from journeyman.training.config import OptimiserConfig, SftTrainConfig
+from journeyman.training.optim import NotFinite
 from journeyman.training.sft import SftRun, plan_updates, train
 
 from .conftest import VOCABULARY, random_row, write_rl, write_sft
@@ -116,6 +118,20 @@ def test_an_out_that_is_somebody_elses_is_refused_before_training(policy: Path, 
         train(wanted, lambda _: None)
     assert (wanted.out / "notes.txt").read_text() == "mine"
     assert not wanted.state.exists()
+
+
+def test_an_update_that_is_not_finite_ends_the_run_and_keeps_nothing(
+    policy: Path, dataset: Path, tmp_path: Path
+) -> None:
+    bad = Path(shutil.copytree(policy, tmp_path / "bad"))
+    weights = load_file(bad / "model.safetensors")
+    weights["model.norm.weight"][0] = float("inf")
+    save_file(weights, bad / "model.safetensors", metadata={"format": "pt"})
+    wanted = config(bad, dataset, tmp_path, save_every=1)
+    with pytest.raises(NotFinite, match=r"SFT update 1 of 9: the loss of the policy is nan .*model\.norm\.weight has"):
+        train(wanted, lambda _: None)
+    assert not wanted.out.exists()
+    assert not list(wanted.state.iterdir())
 
 
 def test_an_rl_batch_is_refused(policy: Path, tmp_path: Path) -> None:

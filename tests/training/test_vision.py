@@ -53,7 +53,7 @@ def test_only_the_language_model_trains_and_all_of_it_is_published(tmp_path: Pat
     assert_same(score(model, rows, "packed"), score(model, rows, "rows", 10))
     optimiser = Optimiser(model, OptimiserConfig(lr=1e-2, weight_decay=0.1))
     score(model, rows, "packed")
-    optimiser.step(1.0)
+    optimiser.step(1.0, 0.0)
     assert {n for n, p in model.named_parameters() if torch.equal(p, before[n])} == frozen
     publish(
         full_state(model), directory, tmp_path / "out", name="x", version=1, step=0, objective="sft", parents=("a",)

@@ -113,6 +113,11 @@ def assemble(dataset: Dataset, credits: Sequence[GroupCredit], max_tokens: int |
                 behaviour = tokens.logprobs[row.targets]
                 if not np.isfinite(behaviour).all():
                     raise UserError(f"{member.episode}: trained tokens without a finite log-prob: rebuild the batch")
+                if not abs(advantage) <= float(np.finfo(np.float32).max):
+                    raise UserError(
+                        f"{member.episode}: reward {member.reward} gives advantage {advantage}, which no float32 "
+                        "holds: give rewards near 1"
+                    )
                 batch.rows.append(row)
                 batch.behaviour.append(behaviour.astype(np.float32))
                 batch.advantage.append(advantage)

@@ -31,7 +31,7 @@ class Critic:
         """`model`: of `load_critic`; `pace`: given iff it is sharded."""
         self.settings = settings
         self.model = model
-        self.optimiser = Optimiser(self.model, settings.optimiser)
+        self.optimiser = Optimiser(self.model, settings.optimiser, of="critic")
         self.forward = make_forward(self.model, forward, pace=pace)
         self.batches = 0
 
@@ -95,7 +95,7 @@ class Critic:
         """One critic step; returns its loss and gradient norm."""
         self.optimiser.zero()
         loss = self._gradient(batch, targets, old)
-        return loss, self.optimiser.step(1.0)
+        return loss, self.optimiser.step(1.0, loss)
 
     def _gradient(self, batch: RlBatch, targets: list[FloatArray], old: list[FloatArray]) -> float:
         return self.backward(batch, targets, old=old)

@@ -41,7 +41,7 @@ from journeyman.training.drift import inspect
 from journeyman.training.figures import finite, group_figures
 from journeyman.training.methods import make_objective
 from journeyman.training.objectives.sao import Sao
-from journeyman.training.optim import Optimiser
+from journeyman.training.optim import NotFinite, Optimiser
 from journeyman.training.policy import (
     checkpoint_digest,
     full_state,
@@ -98,7 +98,10 @@ class Learner:
         return Critic(model, settings, config.forward)
 
     def step(self, step: int, batch_directory: Path) -> dict[str, Any]:
-        """One batch, one update. Raises UserError for a batch this learner must not train on."""
+        """One batch, one update. Raises UserError for a batch this learner must not train on.
+
+        After NotFinite nothing was written, and this learner must take no further step.
+        """
         if step == self.step_done and self.reply:
             return self.reply
         if step <= self.step_done:
@@ -114,12 +117,15 @@ class Learner:
         tokens = batch.totals.tokens
         before = self.version
         acting = True
-        if tokens and self.critic is not None:
-            acting = not self.critic.pretraining
-            figures |= self.critic.advise(batch)
-        if tokens and acting:
-            figures |= self._update(step, batch, dataset.manifest.temperature or 1.0)
-            self.version += 1
+        try:
+            if tokens and self.critic is not None:
+                acting = not self.critic.pretraining
+                figures |= self.critic.advise(batch)
+            if tokens and acting:
+                figures |= self._update(step, batch, dataset.manifest.temperature or 1.0)
+                self.version += 1
+        except NotFinite as error:
+            raise error.of(f"step {step}") from None
         figures["seconds"] = time.perf_counter() - started
         self.history.append(figures)
         figures |= inspect(self.history)
@@ -166,7 +172,7 @@ class Learner:
         self.optimiser.zero()
         sums = self._gradient(batch, temperature)
         rate = factor(step + 1, self.config.total_steps or 1, self.config.schedule)
-        norm = self.optimiser.step(rate)
+        norm = self.optimiser.step(rate, sums.loss)
         lengths = sum(len(row.ids) for row in batch.rows)
         extra = {"gradient_norm": norm, "lr": next(iter(self.optimiser.rates()), 0.0), "row_tokens": float(lengths)}
         return sums.figures() | extra
@@ -302,7 +308,7 @@ def _members(credit: GroupCredit, batch: RlBatch, dataset: Dataset) -> tuple[Mem
 
 
 def serve(learner: Learner, requests: Iterable[str], emit: Emit) -> None:
-    """Answer requests until the input ends or asks to stop."""
+    """Answer requests until the input ends or asks to stop. A UserError is an answer; NotFinite also ends it."""
     emit({"event": "ready", "step": learner.step_done, "version": learner.version, "weights": str(learner.weights)})
     for line in requests:
         if not line.strip():
@@ -314,6 +320,8 @@ def serve(learner: Learner, requests: Iterable[str], emit: Emit) -> None:
             emit(learner.step(int(request["step"]), Path(request["batch"])))
         except UserError as error:
             emit({"event": "error", "step": request["step"], "message": str(error)})
+            if isinstance(error, NotFinite):  # what this process holds follows from no state
+                raise
 
 
 def _serve_socket(learner: Learner, path: Path) -> None:

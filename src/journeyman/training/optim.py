@@ -1,5 +1,6 @@
 """Optimisers behind one record: AdamW for everything, or Muon on hidden matrices beside it. One `step`, one update."""
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from journeyman.errors import UserError
 from journeyman.training.base_policy.optimiser import Muon
 from journeyman.training.config import OptimiserConfig
-from journeyman.training.sharding import placed, whole
+from journeyman.training.sharding import here, placed, whole
 
 
 def trainable(model: nn.Module) -> list[tuple[str, nn.Parameter]]:
@@ -17,12 +19,29 @@ def trainable(model: nn.Module) -> list[tuple[str, nn.Parameter]]:
     return [(n, p) for n, p in model.named_parameters() if p.requires_grad]
 
 
+class NotFinite(UserError):
+    """A number of an update is nan or infinite: what its process holds from here on must be kept nowhere."""
+
+    def of(self, update: str) -> "NotFinite":
+        """The same, with the name of the update before it."""
+        return NotFinite(f"{update}: {self}")
+
+
+def check_finite(what: str, value: float, cause: str = "") -> None:
+    """Raise NotFinite where `value` is nan or infinite; `cause`: what is known of why, and what to do."""
+    if not math.isfinite(value):
+        cause = cause or ": look in its batch for rewards and log-probs out of range, or lower the learning rate"
+        raise NotFinite(f"{what} is {value} and nothing of this update was kept{cause}")
+
+
 class Optimiser:
     """AdamW, with Muon where configured, driven by one factor on both peak learning rates."""
 
-    def __init__(self, model: nn.Module, config: OptimiserConfig) -> None:
+    def __init__(self, model: nn.Module, config: OptimiserConfig, of: str = "policy") -> None:
+        """`of`: whose parameters these are, as messages say."""
         self.config = config
-        named = trainable(model)
+        self.of = of
+        self.named = named = trainable(model)
         self.parameters = [p for _, p in named]
         matrices = [p for n, p in named if p.ndim == 2 and ".layers." in n] if config.kind == "muon" else []
         chosen = {id(p) for p in matrices}
@@ -42,15 +61,30 @@ class Optimiser:
         for p in self.parameters:
             p.grad = None
 
-    def step(self, factor: float) -> float:
-        """Clip, then one update at `factor` times the peak rates; returns the gradient norm before clipping."""
+    def step(self, factor: float, loss: float) -> float:
+        """Clip, then one update at `factor` times the peak rates; returns the gradient norm before clipping.
+
+        Raises NotFinite where the loss or the gradient is not finite, before any weight moves, and where a weight is
+        not afterwards; on every process of a team alike.
+        """
         limit = float("inf") if self.config.clip_norm is None else self.config.clip_norm
         norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, limit))
+        self._check(f"the loss of the {self.of}", loss)
+        self._check(f"the gradient norm of the {self.of}", norm)
         for part, peak in self._parts:
             for group in part.param_groups:
                 group["lr"] = peak * factor
             part.step()
+        weights = torch.nn.utils.get_total_norm([p.detach() for p in self.parameters])
+        self._check(f"the norm of the weights of the {self.of}", float(weights))
         return norm
+
+    def _check(self, what: str, value: float) -> None:
+        if math.isfinite(value):
+            return
+        odd = next((n for n, p in self.named if not bool(torch.isfinite(here(p.detach())).all())), "")
+        cause = f": {odd} has weights that are not finite: start from a policy without any" if odd else ""
+        check_finite(what, value, cause)
 
     def state(self) -> list[dict[str, Any]]:
         """Everything an exact continuation needs, whole."""

@@ -26,7 +26,7 @@ from journeyman.training.cpu import settle
 from journeyman.training.forward import Pace, make_forward
 from journeyman.training.objectives.base import TokenBatch, Totals
 from journeyman.training.objectives.sft import Sft
-from journeyman.training.optim import Optimiser
+from journeyman.training.optim import NotFinite, Optimiser
 from journeyman.training.policy import (
     checkpoint_digest,
     full_state,
@@ -90,12 +90,15 @@ class SftRun:
         return load_whole(self.config, "journeyman.training.distributed_sft")
 
     def update(self) -> dict[str, float]:
-        """One optimiser step on the next batch; returns loss, tokens, lr and gradient norm."""
+        """One optimiser step on the next batch; returns loss, tokens, lr and gradient norm. Raises NotFinite."""
         rows = [self.rows[i] for i in self.updates[self.done]]
         self.optimiser.zero()
         loss = self._gradient(rows)
         self.done += 1
-        norm = self.optimiser.step(factor(self.done, len(self.updates), self.config.schedule))
+        try:
+            norm = self.optimiser.step(factor(self.done, len(self.updates), self.config.schedule), loss)
+        except NotFinite as error:
+            raise error.of(f"SFT update {self.done} of {len(self.updates)}") from None
         tokens = float(sum(len(row.ids) for row in rows))
         return {"loss": loss, "tokens": tokens, "lr": next(self.optimiser.rates()), "gradient_norm": norm}
 

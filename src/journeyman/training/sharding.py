@@ -38,6 +38,11 @@ def is_sharded(tensor: Tensor) -> bool:
     return isinstance(tensor, DTensor)
 
 
+def here(tensor: Tensor) -> Tensor:
+    """What of it this process holds."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
 def whole(tensor: Tensor) -> Tensor:
     """All of a split tensor in the first process's memory, empty in the others; every process must ask."""
     if not isinstance(tensor, DTensor):

@@ -31,6 +31,7 @@ from journeyman.training.diagnostics import RatioSums
 from journeyman.training.learner import Learner, serve
 from journeyman.training.methods import make_objective
 from journeyman.training.objectives.cispo import Cispo
+from journeyman.training.optim import check_finite
 from journeyman.training.policy import MARKER, checkpoint_digest
 from journeyman.training.schedule import factor
 from journeyman.training.state import StateStore
@@ -85,7 +86,9 @@ class TinkerLearner(Learner):
         objective, optimiser = cast(Cispo, self.objective), self.config.optimiser
         bounds = {"clip_low_threshold": objective.clip_low, "clip_high_threshold": objective.clip_high}
         rate = factor(step + 1, self.config.total_steps or 1, self.config.schedule)
-        scored = self.client.forward_backward(self._datums(batch), "cispo", bounds)
+        scored = self.client.forward_backward(self._datums(batch), "cispo", bounds).result()
+        sums = self._sums(batch, [np.asarray(one["logprobs"].to_numpy()) for one in scored.loss_fn_outputs])
+        check_finite("the loss of the policy", sums.loss)
         stepped = self.client.optim_step(
             self._tinker.AdamParams(
                 learning_rate=optimiser.lr * rate,
@@ -96,9 +99,8 @@ class TinkerLearner(Learner):
                 grad_clip_norm=optimiser.clip_norm or 0.0,
             )
         )
-        outputs = scored.result().loss_fn_outputs
         stepped.result()
-        figures = self._sums(batch, [np.asarray(one["logprobs"].to_numpy()) for one in outputs]).figures()
+        figures = sums.figures()
         figures.pop("entropy", None)  # the service does not tell it
         return figures | {"lr": optimiser.lr * rate, "row_tokens": float(sum(len(row.ids) for row in batch.rows))}
 

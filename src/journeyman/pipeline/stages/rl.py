@@ -13,11 +13,12 @@ from typing import Any
 
 from journeyman.datasets.rl import RlConfig, build_rl
 from journeyman.engines.base import Engine
+from journeyman.errors import UserError
 from journeyman.pipeline.account import Account, ended_groups, spent
 from journeyman.pipeline.actors import Actors, ScoredGroup, group_name
 from journeyman.pipeline.attempts import as_attempts, runner, tasks_of
 from journeyman.pipeline.engines import policy_engine
-from journeyman.pipeline.process import TrainingFailed, TrainingProcess
+from journeyman.pipeline.process import TrainingProcess
 from journeyman.pipeline.seen import samplers
 from journeyman.pipeline.state import Run
 from journeyman.pipeline.workplace import open_workplace
@@ -121,7 +122,7 @@ class _Loop:
             build_rl(groups, directory, RlConfig(reward_name=self.run.recipe.rl.reward_name))
         answer = await self.learner.ask({"step": self.step, "batch": str(directory)})
         if answer["event"] != "step":
-            raise TrainingFailed(f"the learner refused step {self.step}: {answer.get('message', answer)}")
+            raise UserError(f"the learner refused step {self.step}: {answer.get('message', answer)}")
         self.buffer.commit(batch)
         if answer["stepped"]:
             self.version, self.weights = int(answer["version"]), Path(answer["weights"])
