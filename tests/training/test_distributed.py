@@ -216,6 +216,19 @@ def test_an_update_that_is_not_finite_is_refused_by_all(
     assert not tuning.out.exists()
 
 
+def test_a_damaged_state_is_refused_by_all(policy: Path, rl_batches: MakeBatch, tmp_path: Path) -> None:
+    settings = learner_config(policy, tmp_path / "run")
+    Learner(settings).step(0, rl_batches(0))
+    (settings.state / "STATE.json").write_text("{}")
+
+    def resume(team: Team) -> int:
+        return TeamLearner(settings, team).version
+
+    first, second = together(resume)
+    assert first == second
+    assert "STATE.json is unreadable: file: Field required" in first
+
+
 def test_one_process_refuses_to_hold_a_part(policy: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"accelerate launch .* journeyman\.training\.distributed$"):
         Learner(learner_config(policy, tmp_path, sharded=True))

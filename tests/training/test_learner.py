@@ -383,6 +383,69 @@ def test_the_process_speaks_json_lines_and_survives_a_kill(
         second.wait()
 
 
+def flipped(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x40
+    path.write_bytes(data)
+
+
+def rewritten(data: bytes) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(data)
+
+
+def other_version(path: Path) -> None:
+    path.write_text(path.read_text().replace('"version":1', '"version":0'))
+
+
+def shortened(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+@pytest.mark.parametrize(
+    ("damaged", "damage", "said"),
+    [
+        ("state/state-000000.pt", flipped, r"state-000000\.pt changed after it was written: bring back"),
+        ("state/state-000000.pt", shortened, r"state-000000\.pt changed after it was written: bring back"),
+        ("state/state-000000.pt", Path.unlink, r"state-000000\.pt is missing: bring back"),
+        ("state/STATE.json", shortened, r"STATE\.json is unreadable: .*: bring back"),
+        ("state/STATE.json", rewritten(b"{}"), r"STATE\.json is unreadable: file: Field required: bring back"),
+        ("state/STATE.json", rewritten(b"\xff\xfe"), r"STATE\.json is unreadable"),
+        ("state/STATE.json", other_version, r"STATE\.json changed after it was written: bring back"),
+        ("ledger.jsonl", rewritten(b"garbage\n"), r"ledger\.jsonl is unreadable: line 1: .*: bring back"),
+    ],
+)
+def test_a_damaged_state_or_ledger_is_one_line_and_nothing_is_trained_on_it(
+    policy: Path,
+    rl_batches: MakeBatch,
+    tmp_path: Path,
+    damaged: str,
+    damage: Callable[[Path], object],
+    said: str,
+) -> None:
+    Learner(learner_config(policy, tmp_path)).step(0, rl_batches(0))
+    damage(tmp_path / damaged)
+    with pytest.raises(UserError, match=said) as refused:
+        Learner(learner_config(policy, tmp_path))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_state_of_before_there_were_digests_is_gone_on_with_where_it_holds_what_is_needed(
+    policy: Path, rl_batches: MakeBatch, tmp_path: Path
+) -> None:
+    Learner(learner_config(policy, tmp_path)).step(0, rl_batches(0))
+    pointer = tmp_path / "state" / "STATE.json"
+    told = json.loads(pointer.read_bytes())
+    pointer.write_text(json.dumps({"file": told["file"], "cursor": told["cursor"]}))
+    assert Learner(learner_config(policy, tmp_path)).version == 1
+    pointer.write_text(json.dumps({"file": told["file"], "cursor": {"step": 0}}))
+    with pytest.raises(UserError, match=r"state cannot be gone on with: KeyError: 'version': bring back"):
+        Learner(learner_config(policy, tmp_path))
+    flipped(pointer.with_name(told["file"]))
+    shortened(pointer.with_name(told["file"]))
+    with pytest.raises(UserError, match="state cannot be gone on with"):
+        Learner(learner_config(policy, tmp_path))
+
+
 @pytest.fixture
 def poisoned(policy: Path, tmp_path: Path) -> Path:
     """The policy with one weight that is no number."""

@@ -134,6 +134,20 @@ def test_an_update_that_is_not_finite_ends_the_run_and_keeps_nothing(
     assert not list(wanted.state.iterdir())
 
 
+def test_a_damaged_state_is_one_line(policy: Path, dataset: Path, tmp_path: Path) -> None:
+    wanted = config(policy, dataset, tmp_path)
+    work = SftRun(wanted)
+    work.update()
+    work.save()
+    (held,) = wanted.state.glob("*.pt")
+    data = bytearray(held.read_bytes())
+    data[2000] ^= 1
+    held.write_bytes(data)
+    with pytest.raises(UserError, match=r"state-000001\.pt changed after it was written"):
+        train(wanted, lambda _: None)
+    assert not wanted.out.exists()
+
+
 def test_an_rl_batch_is_refused(policy: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rl = write_rl(tmp_path / "rl", {"g": [(0.1, [random_row(rng, [1, 2])])]})

@@ -10,8 +10,9 @@ from journeyman.pipeline.process import TrainingProcess
 from journeyman.pipeline.progress import Progress
 from journeyman.records.base import Record
 from journeyman.records.sample import Update
-from journeyman.store.atomic import read_lines, write_atomic
+from journeyman.store.atomic import write_atomic
 from journeyman.store.dataset import MARKER, Dataset
+from journeyman.store.reading import ANEW, read_records
 from journeyman.training.config import LearnerConfig
 
 
@@ -51,8 +52,7 @@ async def process(module: str, config: Record | dict[str, Any], out: Path, progr
 
 def check_done(ledger: Path, batches: list[Path]) -> None:
     """Raise UserError where a step was taken on other attempts than those of the batch in its place."""
-    for line, batch in zip(read_lines(ledger), batches, strict=False):
-        update = Update.parse(line)
+    for update, batch in zip(read_records(ledger, Update, ANEW), batches, strict=False):
         there = {group.id: {member.episode for member in group.members} for group in Dataset.open(batch).groups}
         used = {name: {member.episode for member in members} for name, members in update.groups.items()}
         if set(there) != {*used, *update.dropped} or any(not used[name] <= there[name] for name in used):

@@ -10,6 +10,8 @@ from journeyman.records.base import Record, first_fault
 from journeyman.store.atomic import read_lines
 
 R = TypeVar("R", bound=Record)
+ANEW = "bring back a whole copy of it, or choose another name and begin anew"
+"""The remedy for what a training goes on from."""
 
 
 class Damaged(UserError):

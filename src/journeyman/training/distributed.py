@@ -68,9 +68,9 @@ class TeamLearner(Learner):
         return TeamCritic(self.config, settings, self.team)
 
     def _take_up(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        taken = super()._take_up() if self.team.first else None  # mends what a kill left half done
-        self.team.wait()  # the others then find it whole
-        return taken if self.team.first else super()._take_up()
+        take, found = super()._take_up, []
+        self.team.by_first(lambda: found.append(take()))  # mends what a kill left half done
+        return found[0] if found else take()  # the others find it whole
 
     def _gradient(self, batch: RlBatch, temperature: float) -> RatioSums:
         mine = self.team.share(batch)

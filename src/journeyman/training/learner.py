@@ -30,6 +30,7 @@ from journeyman.store.config_file import load_config
 from journeyman.store.dataset import Dataset
 from journeyman.store.json_process import Emit, run
 from journeyman.store.lock import hold
+from journeyman.store.reading import ANEW, read_records
 from journeyman.store.unfinished import check_free
 from journeyman.training.batch import RlBatch, assemble
 from journeyman.training.config import CriticConfig, LearnerConfig, made_with
@@ -245,11 +246,12 @@ class Learner:
     def _resume(self) -> None:
         if taken := self._take_up():
             tensors, _ = taken
-            restore(self.model, tensors["parameters"])
-            self.optimiser.load(tensors["optimiser"])
-            if self.critic is not None:
-                self.critic.load(tensors["critic"])
-            torch.set_rng_state(tensors["rng"])
+            with self.store.taking_up():
+                restore(self.model, tensors["parameters"])
+                self.optimiser.load(tensors["optimiser"])
+                if self.critic is not None:
+                    self.critic.load(tensors["critic"])
+                torch.set_rng_state(tensors["rng"])
 
     def _take_up(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """Go on after the last committed step: the ledger made whole, weights of a step that was not committed removed.
@@ -265,14 +267,15 @@ class Learner:
         if saved is not None:
             _, cursor = saved
             check_made_with(cursor, self.made_with, self.config.state)
-            self.step_done, self.version = int(cursor["step"]), int(cursor["version"])
-            self.consumed, self.reply = set(cursor["consumed"]), cursor["reply"]
-            update = Update.model_validate(cursor["update"])
-            lines = read_lines(self.config.ledger)
-            if not lines or Update.parse(lines[-1]).step != update.step:
+            with self.store.taking_up():
+                self.step_done, self.version = int(cursor["step"]), int(cursor["version"])
+                self.consumed, self.reply = set(cursor["consumed"]), cursor["reply"]
+                update = Update.model_validate(cursor["update"])
+            told = read_records(self.config.ledger, Update, ANEW)
+            if not told or told[-1].step != update.step:
                 append_line(self.config.ledger, update.canonical())
-                lines.append(update.canonical())
-            self.history = [Update.parse(line).metrics for line in lines]
+                told = (*told, update)
+            self.history = [one.metrics for one in told]
         self._clear()
         return saved
 

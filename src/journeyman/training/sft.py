@@ -82,9 +82,10 @@ class SftRun:
         if saved := self.store.load():
             tensors, cursor = saved
             check_made_with(cursor, self.made_with, config.state)
-            restore(self.model, tensors["parameters"])
-            self.optimiser.load(tensors["optimiser"])
-            self.done = int(cursor["step"])
+            with self.store.taking_up():
+                restore(self.model, tensors["parameters"])
+                self.optimiser.load(tensors["optimiser"])
+                self.done = int(cursor["step"])
 
     def _load(self) -> nn.Module:
         return load_whole(self.config, "journeyman.training.distributed_sft")

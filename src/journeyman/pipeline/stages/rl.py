@@ -26,6 +26,7 @@ from journeyman.records.base import canonical_json
 from journeyman.records.sample import Update
 from journeyman.store.atomic import append_line, read_lines, write_atomic
 from journeyman.store.dataset import MARKER, Dataset
+from journeyman.store.reading import ANEW, read_records
 from journeyman.training.buffer import BufferConfig, Finished, GroupBuffer
 from journeyman.training.config import LearnerConfig
 
@@ -156,8 +157,7 @@ def _note(metrics: dict[str, float]) -> str:
 def consumed_groups(run: Run) -> set[str]:
     """Groups of the batches the learner has answered for."""
     consumed: set[str] = set()
-    for line in read_lines(run.job.ledger / "updates.jsonl"):
-        update = Update.parse(line)
+    for update in read_records(run.job.ledger / "updates.jsonl", Update, ANEW):
         consumed |= set(update.groups) | set(update.dropped)
     return consumed
 
