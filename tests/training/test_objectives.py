@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from journeyman.errors import UserError
-from journeyman.training.methods import make_objective
+from journeyman.training.methods import METHODS, make_objective
 from journeyman.training.objectives.base import TokenBatch, Totals, ratio
 from journeyman.training.objectives.cispo import Cispo
 from journeyman.training.objectives.gspo import Gspo
@@ -76,6 +76,16 @@ def test_an_enormous_ratio_stays_finite() -> None:
     assert torch.isfinite(ratio(torch.tensor([0.0]), torch.tensor([-25.0]), mask)).all()
     batch = token_batch([-1.0], [-26.0], [1.0], [1])
     assert gradient(Cispo(), batch, Totals(1, 1, 1)) == pytest.approx([-5.0])
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("advantage", [1.0, -1.0])
+def test_a_log_ratio_of_hundreds_leaves_loss_and_gradient_finite(name: str, advantage: float) -> None:
+    objective = make_objective({"name": name})
+    for behaviour in (-400.0, -0.1):
+        batch = token_batch([-1.0, -1.0] if behaviour < -1 else [-400.0, -400.0], [behaviour] * 2, [advantage] * 2, [1, 1])
+        assert torch.isfinite(objective.loss(batch, Totals(2, 1, 1)).value)
+        assert torch.isfinite(torch.tensor(gradient(objective, batch, Totals(2, 1, 1)))).all()
 
 
 def pick(batch: TokenBatch, index: list[int]) -> TokenBatch:

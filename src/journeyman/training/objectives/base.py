@@ -86,7 +86,12 @@ def masked(x: "Tensor", mask: "Tensor") -> "Tensor":
 
 def ratio(logp: "Tensor", reference: "Tensor", mask: "Tensor") -> "Tensor":
     """[T] exp(logp - reference) with the log clamped to +-20; 1 at masked positions."""
-    return masked(logp - reference, mask).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).exp()
+    return bounded_exp(masked(logp - reference, mask))
+
+
+def bounded_exp(log_ratio: "Tensor") -> "Tensor":
+    """exp of a log-ratio clamped to +-20, whatever it is a ratio of."""
+    return log_ratio.clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).exp()
 
 
 def token_mean(per_token: "Tensor", mask: "Tensor", totals: Totals) -> "Tensor":

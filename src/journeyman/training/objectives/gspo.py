@@ -1,13 +1,13 @@
 """GSPO: s_i = exp((1/|y_i|) sum_t m_t (logp_t - lb_t)), one ratio per member over all its segments, PPO-clipped:
 
-L = -(1/R) sum_i min(s_i A_i, clip(s_i, 1 - low, 1 + high) A_i).
+L = -(1/R) sum_i min(s_i A_i, clip(s_i, 1 - low, 1 + high) A_i), the mean log-ratio clamped to +-20 before exp.
 """
 
 from typing import ClassVar
 
 from pydantic import Field
 
-from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, masked
+from journeyman.training.objectives.base import Loss, ObjectiveSettings, TokenBatch, Totals, bounded_exp, masked
 
 
 class Gspo(ObjectiveSettings):
@@ -28,7 +28,7 @@ class Gspo(ObjectiveSettings):
         members, index = batch.member.unique(return_inverse=True)  # type: ignore[no-untyped-call]
         share = masked(batch.logp - batch.behaviour, batch.mask) / batch.member_tokens
         zeros = share.new_zeros(len(members))
-        s = zeros.index_add(0, index, share).exp()
+        s = bounded_exp(zeros.index_add(0, index, share))
         advantage = zeros.scatter_reduce(
             0, index[batch.mask], batch.advantage[batch.mask], reduce="mean", include_self=False
         )
