@@ -109,6 +109,21 @@ def test_v2_a_quarantined_member_is_absent() -> None:
     assert [m.episode for m, _, _ in made.valid] == ["e0", "e1", "e3"]
 
 
+@pytest.mark.parametrize("reward", [float("nan"), float("inf"), float("-inf")])
+def test_a_reward_that_is_no_finite_number_is_absent(reward: float) -> None:
+    made = credit(group([1.0, 0.0, reward, 0.2]), CreditConfig())
+    assert made.kept
+    assert made.advantages == pytest.approx((0.6, -0.4, 0, -0.2))
+    assert made.group.members[2].cause == f"grader: reward {reward}"
+    read = Member.parse(f'{{"episode": "e", "valid": true, "reward": "{reward}"}}')
+    assert (read.valid, read.reward) == (False, None)
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
+def test_rewards_too_far_apart_to_be_compared_are_not_said_to_be_alike() -> None:
+    assert "too far apart" in credit(group([1.7e308, 1.7e308, -1.7e308]), CreditConfig()).dropped
+
+
 @pytest.mark.parametrize("rewards", [[0.7], [0.3, 0.3, 0.3], [None, 0.9], [0.1, 0.1, 0.1]])
 def test_v2_groups_without_a_signal_are_dropped(rewards: list[float | None]) -> None:
     assert credit(group(rewards), CreditConfig()).dropped

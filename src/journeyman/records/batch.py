@@ -1,6 +1,8 @@
 """What a dataset holds beside its rows: groups of members, packs, manifest. An invalid member has no reward."""
 
-from typing import Literal, Self
+import math
+from contextlib import suppress
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -8,7 +10,10 @@ from journeyman.records.base import Record
 
 
 class Member(Record):
-    """One episode of a group. `valid` False: set aside with `cause`, absent from baselines, rows and N."""
+    """One episode of a group. `valid` False: set aside with `cause`, absent from baselines, rows and N.
+
+    A reward that is no finite number is no grade: such a member is set aside.
+    """
 
     episode: str  # EpisodeSpec.id
     valid: bool
@@ -21,6 +26,15 @@ class Member(Record):
     tool_calls: int = 0  # over all turns
     calling_turns: int = 0  # turns with at least one call
     rows: tuple[int, ...] = ()  # indexes into samples.jsonl: its segments in order
+
+    @model_validator(mode="before")
+    @classmethod
+    def _graded_by_a_number(cls, values: Any) -> Any:
+        reward = values.get("reward") if isinstance(values, dict) else None
+        with suppress(TypeError, ValueError):  # what is no number at all is told by its field
+            if reward is not None and not math.isfinite(float(reward)):
+                return values | {"valid": False, "reward": None, "cause": f"grader: reward {reward}"}
+        return values
 
     @model_validator(mode="after")
     def _reward_iff_valid(self) -> Self:

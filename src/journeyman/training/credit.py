@@ -78,5 +78,7 @@ def credit(group: Group, config: CreditConfig) -> GroupCredit:
         apply = rule(config.advantage)
         advantages, efficiency = apply(rewards, valid), ()
         judged = apply(raw, valid) if config.filter_on == "raw" else advantages
+    if not np.isfinite(advantages[valid]).all():
+        return GroupCredit(group, shaped, nothing, "no advantage: its rewards are too far apart to be compared")
     dropped = "" if np.abs(judged[valid]).max() > config.tolerance else "no advantage: all members scored alike"
     return GroupCredit(group, shaped, tuple(map(float, advantages)), dropped, efficiency)
