@@ -148,6 +148,29 @@ def test_a_damaged_state_is_one_line(policy: Path, dataset: Path, tmp_path: Path
     assert not wanted.out.exists()
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"epochs": 0.001}, r"epochs = 0\.001 of 3 updates makes none: give 0\.33 or more"),
+        ({"epochs": 0.4, "schedule": {"kind": "cosine", "floor": 0.0}}, "learning rate of 1 update is 0: give a floor"),
+    ],
+)
+def test_a_run_that_would_train_nothing_is_refused_before_any_work(
+    dataset: Path, tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    wanted = config(tmp_path / "no policy is read", dataset, tmp_path, **changes)
+    with pytest.raises(UserError, match=said):
+        train(wanted, lambda _: None)
+    assert not wanted.out.exists()
+    assert not wanted.state.exists()
+
+
+def test_a_dataset_without_rows_is_refused(tmp_path: Path) -> None:
+    empty = write_sft(tmp_path / "empty", [])
+    with pytest.raises(UserError, match="empty holds no rows"):
+        train(config(tmp_path, empty, tmp_path / "run"), lambda _: None)
+
+
 def test_an_rl_batch_is_refused(policy: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rl = write_rl(tmp_path / "rl", {"g": [(0.1, [random_row(rng, [1, 2])])]})

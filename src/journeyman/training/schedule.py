@@ -16,6 +16,11 @@ class ScheduleConfig(Record):
     floor: float = Field(0.02, ge=0, le=1)  # last factor of the cosine: 1e-5 -> 2e-7
 
 
+def moves(total: int, config: ScheduleConfig) -> bool:
+    """Whether any of `total` steps has a rate above 0."""
+    return any(factor(step, total, config) > 0 for step in range(1, total + 1))
+
+
 def factor(step: int, total: int, config: ScheduleConfig) -> float:
     """Factor on the peak learning rate for update `step` (1..total)."""
     warmup = config.warmup_fraction * total

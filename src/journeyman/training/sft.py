@@ -37,12 +37,15 @@ from journeyman.training.policy import (
     trained_state,
 )
 from journeyman.training.prefix import TrainRow
-from journeyman.training.schedule import factor
+from journeyman.training.schedule import factor, moves
 from journeyman.training.state import StateStore, check_made_with
 
 
 def plan_updates(dataset: Dataset, config: SftTrainConfig) -> list[list[int]]:
-    """Row indexes of every update of the run, in order: a fresh permutation per epoch, decided by the seed alone."""
+    """Row indexes of every update of the run, in order: a fresh permutation per epoch, decided by the seed alone.
+
+    Raises UserError where there is none to make, or none that moves a weight.
+    """
     units = (
         [list(p.rows) for p in dataset.packs]
         if config.batch_rows is None
@@ -50,13 +53,25 @@ def plan_updates(dataset: Dataset, config: SftTrainConfig) -> list[list[int]]:
     )
     size = config.batch_packs if config.batch_rows is None else config.batch_rows
     per_epoch = -(-len(units) // size)
+    total = round(per_epoch * config.epochs)
+    if not per_epoch:
+        raise UserError(f"{config.dataset} holds no rows: build one that does")
+    if not total:
+        raise UserError(
+            f"epochs = {config.epochs:g} of {per_epoch} update{'s' * (per_epoch > 1)} makes none: "
+            f"give {1 / per_epoch:.2g} or more"
+        )
+    if not moves(total, config.schedule):
+        raise UserError(
+            f"schedule: every learning rate of {total} update{'s' * (total > 1)} is 0: give a floor above 0"
+        )
     updates: list[list[int]] = []
     epoch = 0
-    while len(updates) < round(per_epoch * config.epochs):
+    while len(updates) < total:
         order = np.random.default_rng([config.seed, epoch]).permutation(len(units))
         updates += [[row for u in order[at : at + size] for row in units[u]] for at in range(0, len(units), size)]
         epoch += 1
-    return updates[: round(per_epoch * config.epochs)]
+    return updates[:total]
 
 
 class SftRun:
@@ -70,12 +85,12 @@ class SftRun:
         self.dataset = Dataset.open(config.dataset)
         if self.dataset.manifest.kind != "sft":
             raise UserError(f"{config.dataset} is a dataset of kind {self.dataset.manifest.kind!r}: SFT needs kind sft")
+        self.updates = plan_updates(self.dataset, config)
         self.model = self._load()
         self.optimiser = Optimiser(self.model, config.optimiser)
         balance = config.model.router_balance > 0
         self.forward = make_forward(self.model, config.forward, balance=balance, pace=self.pace)
         self.rows = [train_row(self.dataset.row(i)) for i in range(len(self.dataset.samples))]
-        self.updates = plan_updates(self.dataset, config)
         self.store = StateStore(config.state)
         self.done = 0
         self.made_with = identity(config)
