@@ -331,6 +331,25 @@ def test_a_schedule_needs_the_number_of_steps(policy: Path, tmp_path: Path) -> N
         Learner(learner_config(policy, tmp_path, schedule={"kind": "cosine"}))
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"total_steps": 0}, "total_steps = 0: Input should be greater than or equal to 1"),
+        ({"total_steps": 1, "schedule": {"kind": "cosine", "floor": 0}}, "learning rate is 0 at 1 step: raise floor"),
+        ({"threads": 0}, "threads = 0: Input should be greater than or equal to 1"),
+        ({"forward": {"micro_tokens": 0}}, r"forward\.micro_tokens = 0: Input should"),
+        ({"model": {"lora": {"rank": 0}}}, r"model\.lora\.rank = 0: Input should"),
+        ({"model": {"lora": {"targets": []}}}, r"model\.lora\.targets = \[\]: Tuple should have at least 1 item"),
+    ],
+)
+def test_what_cannot_train_is_refused_when_the_config_is_read(
+    policy: Path, tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    values = learner_config(policy, tmp_path).model_dump(mode="json") | changes
+    with pytest.raises(UserError, match=said):
+        parse_config(values, LearnerConfig)
+
+
 def test_an_unknown_key_names_the_nearest_one() -> None:
     with pytest.raises(UserError, match="did you mean 'weights'"):
         parse_config({"wieghts": "x"}, LearnerConfig)

@@ -152,7 +152,7 @@ def test_a_damaged_state_is_one_line(policy: Path, dataset: Path, tmp_path: Path
     ("changes", "said"),
     [
         ({"epochs": 0.001}, r"epochs = 0\.001 of 3 updates makes none: give 0\.33 or more"),
-        ({"epochs": 0.4, "schedule": {"kind": "cosine", "floor": 0.0}}, "learning rate of 1 update is 0: give a floor"),
+        ({"epochs": 0.4, "schedule": {"kind": "cosine", "floor": 0.0}}, "learning rate is 0 at 1 step: raise floor"),
     ],
 )
 def test_a_run_that_would_train_nothing_is_refused_before_any_work(

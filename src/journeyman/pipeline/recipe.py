@@ -24,7 +24,7 @@ from journeyman.store.config_file import parse_config, read_values, toml_values
 from journeyman.training.config import ForwardConfig, ModelConfig, OptimiserConfig
 from journeyman.training.credit import CreditConfig
 from journeyman.training.methods import with_credit
-from journeyman.training.schedule import ScheduleConfig
+from journeyman.training.schedule import ScheduleConfig, stands_still
 from journeyman.worlds.curriculum import live_type
 from journeyman.worlds.registry import ENVIRONMENT_TYPES
 
@@ -159,6 +159,12 @@ class RlRecipe(Record):
     @classmethod
     def _credit_goes_with_the_method(cls, values: Any) -> Any:
         return with_credit(values)
+
+    @model_validator(mode="after")
+    def _some_step_moves_a_weight(self) -> "RlRecipe":
+        if why := stands_still(max(self.steps, 1), self.schedule):
+            raise ValueError(why)
+        return self
 
     @model_validator(mode="after")
     def _groups_compare(self) -> "RlRecipe":

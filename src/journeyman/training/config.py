@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from journeyman.records.base import Record, canonical_json, sha256_hex
 from journeyman.training.credit import CreditConfig
 from journeyman.training.methods import with_credit
-from journeyman.training.schedule import ScheduleConfig
+from journeyman.training.schedule import ScheduleConfig, stands_still
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
 
@@ -110,7 +110,7 @@ class SftTrainConfig(Record):
     forward: ForwardConfig = ForwardConfig()
     sharded: bool = False  # over the processes of one `accelerate launch`, which then hold a part of the model each
     seed: int = Field(0, ge=0, lt=1 << 63)
-    threads: int = 1
+    threads: int = Field(1, ge=1)
     save_every: int = Field(50, ge=1)  # updates between resumable states
     progress_every: int = Field(5, ge=1)  # updates between progress lines
     recipe_digest: str = ""
@@ -127,17 +127,23 @@ class LearnerConfig(Record):
     objective: dict[str, Any] = Field(default_factory=lambda: {"name": "cispo"})
     credit: CreditConfig = CreditConfig()
     reward_name: str = "signed.v1"
-    total_steps: int | None = None  # needed by a schedule with warm-up or cosine
+    total_steps: int | None = Field(None, ge=1)  # needed by a schedule with warm-up or cosine
     optimiser: OptimiserConfig = OptimiserConfig()
     schedule: ScheduleConfig = ScheduleConfig()
     model: ModelConfig = ModelConfig()
     forward: ForwardConfig = ForwardConfig()
     sharded: bool = False  # as in SftTrainConfig
     seed: int = Field(0, ge=0, lt=1 << 63)
-    threads: int = 1
+    threads: int = Field(1, ge=1)
     recipe_digest: str = ""
 
     @model_validator(mode="before")
     @classmethod
     def _credit_goes_with_the_method(cls, values: Any) -> Any:
         return with_credit(values)
+
+    @model_validator(mode="after")
+    def _some_step_moves_a_weight(self) -> "LearnerConfig":
+        if self.total_steps is not None and (why := stands_still(self.total_steps, self.schedule)):
+            raise ValueError(why)
+        return self

@@ -16,9 +16,11 @@ class ScheduleConfig(Record):
     floor: float = Field(0.02, ge=0, le=1)  # last factor of the cosine: 1e-5 -> 2e-7
 
 
-def moves(total: int, config: ScheduleConfig) -> bool:
-    """Whether any of `total` steps has a rate above 0."""
-    return any(factor(step, total, config) > 0 for step in range(1, total + 1))
+def stands_still(total: int, config: ScheduleConfig) -> str:
+    """Why none of `total` steps would move a weight; "" where one does."""
+    if any(factor(step, total, config) > 0 for step in range(1, total + 1)):
+        return ""
+    return f"schedule: the learning rate is 0 at {'each of ' * (total > 1)}{total} step{'s' * (total > 1)}: raise floor"
 
 
 def factor(step: int, total: int, config: ScheduleConfig) -> float:

@@ -37,7 +37,7 @@ from journeyman.training.policy import (
     trained_state,
 )
 from journeyman.training.prefix import TrainRow
-from journeyman.training.schedule import factor, moves
+from journeyman.training.schedule import factor, stands_still
 from journeyman.training.state import StateStore, check_made_with
 
 
@@ -61,10 +61,8 @@ def plan_updates(dataset: Dataset, config: SftTrainConfig) -> list[list[int]]:
             f"epochs = {config.epochs:g} of {per_epoch} update{'s' * (per_epoch > 1)} makes none: "
             f"give {1 / per_epoch:.2g} or more"
         )
-    if not moves(total, config.schedule):
-        raise UserError(
-            f"schedule: every learning rate of {total} update{'s' * (total > 1)} is 0: give a floor above 0"
-        )
+    if why := stands_still(total, config.schedule):
+        raise UserError(why)
     updates: list[list[int]] = []
     epoch = 0
     while len(updates) < total:

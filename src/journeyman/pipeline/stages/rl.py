@@ -41,7 +41,7 @@ def _learner_config(run: Run) -> LearnerConfig:
         objective=rl.objective,
         credit=rl.credit,
         reward_name=rl.reward_name,
-        total_steps=rl.steps,
+        total_steps=max(rl.steps, 1),
         optimiser=rl.optimiser,
         schedule=rl.schedule,
         model=rl.model,
