@@ -26,6 +26,7 @@ MARKER = "CHECKPOINT.json"
 WEIGHTS = "model.safetensors"
 VISION = re.compile(r"(^|\.)(visual|vision_\w+|multi_modal_projector|mm_projector|image_newline)(\.|$)")
 """Parameters that are held as they are: only the language model trains."""
+_WHOLE = "give a whole policy directory, as train or merge writes it"
 
 
 def load_policy(directory: Path, config: ModelConfig, seed: int = 0) -> nn.Module:
@@ -64,10 +65,24 @@ def _plain(directory: Path, config: ModelConfig, seed: int) -> nn.Module:
     if not (directory / "config.json").exists():
         raise UserError(f"{directory} is not a policy directory (no config.json): give one written by train or merge")
     torch.manual_seed(seed)
-    sees = "vision_config" in json.loads((directory / "config.json").read_bytes())
-    model: nn.Module = (AutoModelForImageTextToText if sees else AutoModelForCausalLM).from_pretrained(
-        directory, dtype=getattr(torch, config.dtype), attn_implementation="sdpa", local_files_only=True
-    )
+    model: nn.Module
+    try:
+        sees = "vision_config" in json.loads((directory / "config.json").read_bytes())
+        model, found = (AutoModelForImageTextToText if sees else AutoModelForCausalLM).from_pretrained(
+            directory,
+            dtype=getattr(torch, config.dtype),
+            attn_implementation="sdpa",
+            local_files_only=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # told below, by name
+        )
+    except Exception as error:  # whatever its readers make of a damaged file
+        raise UserError(f"{directory} cannot be read as a policy ({_said(error)}): {_WHOLE}") from None
+    if (wrong := next(iter(found["mismatched_keys"]), None)) is not None:
+        name, held, wanted = wrong
+        raise UserError(f"{directory}: {name} has shape {[*held]} and its config wants {[*wanted]}: {_WHOLE}")
+    if missing := sorted(found["missing_keys"]):
+        raise UserError(f"{directory} has no {missing[0]}, which its config wants: {_WHOLE}")
     # rows are never padded: an id that doubles as padding (often the end of turn) learns like any other
     model.get_input_embeddings().padding_idx = None  # type: ignore[operator]
     model.to(config.device)
@@ -75,6 +90,11 @@ def _plain(directory: Path, config: ModelConfig, seed: int) -> nn.Module:
     for name, parameter in model.named_parameters() if sees else ():
         parameter.requires_grad_(not VISION.search(name))
     return model
+
+
+def _said(error: Exception) -> str:
+    """The first line of what a library says, and by which of its errors."""
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 def _adapted(model: nn.Module, config: ModelConfig) -> nn.Module:
@@ -92,7 +112,12 @@ def _adapted(model: nn.Module, config: ModelConfig) -> nn.Module:
             lora_dropout=0.0,
             task_type="CAUSAL_LM",
         )
-        model = get_peft_model(model, adapters)
+        try:
+            model = get_peft_model(model, adapters)
+        except ValueError as error:
+            raise UserError(
+                f"model.lora.targets = {list(config.lora.targets)} ({_said(error)}): name linear layers of the model"
+            ) from None
     return model
 
 
