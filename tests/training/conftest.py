@@ -77,8 +77,13 @@ def sample_of(
     )
 
 
-def write_rl(directory: Path, groups: dict[str, list[tuple[float | None, list[RowTokens]]]], **manifest: Any) -> Path:
-    """groups: id -> members as (reward or None for quarantined, segment rows)."""
+def write_rl(
+    directory: Path,
+    groups: dict[str, list[tuple[float | None, list[RowTokens]]]],
+    routes: Callable[[RowTokens], Any] = lambda _: None,
+    **manifest: Any,
+) -> Path:
+    """groups: id -> members as (reward or None for quarantined, segment rows); `routes`: experts of a row."""
     samples: list[Sample] = []
     rows: list[RowTokens] = []
     offset = 0
@@ -110,7 +115,8 @@ def write_rl(directory: Path, groups: dict[str, list[tuple[float | None, list[Ro
         "reward_name": "signed.v1",
         "temperature": 1.0,
     }
-    write_dataset(directory, DatasetManifest(**(values | manifest)), samples, rows, groups=written)
+    experts = list(map(routes, rows))
+    write_dataset(directory, DatasetManifest(**(values | manifest)), samples, rows, groups=written, routes=experts)
     return directory
 
 

@@ -1,5 +1,6 @@
 """R3 on tiny Hugging Face mixtures of experts: V3, and what a replay must and must not change."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,14 @@ from transformers import (
 )
 
 from journeyman.errors import UserError
+from journeyman.store.dataset import RowTokens
 from journeyman.training.config import ForwardConfig
 from journeyman.training.forward import make_forward
+from journeyman.training.learner import Learner
 from journeyman.training.prefix import TrainRow
-from journeyman.training.routing_replay import RoutingReplay, fault, routers_of
+from journeyman.training.routing_replay import RoutingReplay, fault, routers_of, uncovered
 
-from .conftest import VOCABULARY, tiny_llama
+from .conftest import VOCABULARY, learner_config, random_row, tiny_llama, write_rl
 
 SHAPE: dict[str, Any] = {
     "vocab_size": VOCABULARY,
@@ -155,6 +158,34 @@ def test_positions_without_a_record_choose_for_themselves() -> None:
     assert torch.equal(score(model, empty), score(model, given))
     mixed = [record(model, given)[0], *given[1:]]
     torch.testing.assert_close(score(model, mixed), score(model, given), atol=1e-6, rtol=1e-6)
+
+
+def test_positions_without_a_record_are_counted() -> None:
+    whole = np.tile([0, 3], (4, 2, 1))
+    partial = whole.copy()
+    partial[1, 1] = -1  # one layer of the position that predicts token 2
+    partial[3] = -1
+    ids = np.arange(5)
+    given = [TrainRow(ids, np.array([2]), partial), TrainRow(ids, np.array([3, 4])), TrainRow(ids, ids[1:], whole)]
+    assert uncovered(given) == {"routes_uncovered": 6.0, "routes_uncovered_trained": 3.0}
+    assert uncovered([TrainRow(ids, ids[1:])]) == {}
+
+
+def test_a_steps_record_says_how_many_positions_had_no_record(tmp_path: Path) -> None:
+    qwen().save_pretrained(tmp_path / "policy")
+    rng = np.random.default_rng(0)
+    entries: list[tuple[float | None, list[RowTokens]]] = [(r, [random_row(rng, [1, 2, 3])]) for r in (1.0, 0.0)]
+    batch = write_rl(tmp_path / "batch", {"g": entries}, routes=lambda row: partly(len(row.ids) - 1))
+    metrics = Learner(learner_config(tmp_path / "policy", tmp_path)).step(0, batch)["metrics"]
+    assert metrics["routes_uncovered"] == 4
+    assert metrics["routes_uncovered_trained"] == 0
+
+
+def partly(length: int) -> np.ndarray:
+    """Routes of which the first two positions have no record."""
+    routes = np.tile([0, 3], (length, 2, 1))
+    routes[:2] = -1
+    return routes
 
 
 def test_a_forward_that_is_computed_again_replays_the_same() -> None:

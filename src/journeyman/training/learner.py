@@ -53,6 +53,7 @@ from journeyman.training.policy import (
     restore,
     trained_state,
 )
+from journeyman.training.routing_replay import uncovered
 from journeyman.training.schedule import factor
 from journeyman.training.state import StateStore, check_made_with
 from journeyman.training.update import backward
@@ -176,7 +177,7 @@ class Learner:
         norm = self.optimiser.step(rate, sums.loss)
         lengths = sum(len(row.ids) for row in batch.rows)
         extra = {"gradient_norm": norm, "lr": next(iter(self.optimiser.rates()), 0.0), "row_tokens": float(lengths)}
-        return sums.figures() | extra
+        return sums.figures() | extra | uncovered(batch.rows)
 
     def _gradient(self, batch: RlBatch, temperature: float) -> RatioSums:
         return backward(self.model, self.objective, batch, self.config.forward, temperature)

@@ -41,6 +41,23 @@ def fault(routes: npt.NDArray[Any], tokens: int, experts: int) -> str:
     return ""
 
 
+def uncovered(rows: Sequence[TrainRow]) -> dict[str, float]:
+    """How many positions of a batch have no record, and how many of those predict a trained token.
+
+    Empty where no row carries routes.
+    """
+    if all(row.routes is None for row in rows):
+        return {}
+    found = {"routes_uncovered": 0, "routes_uncovered_trained": 0}
+    for row in rows:
+        bare = np.ones(len(row.ids) - 1, dtype=bool)
+        if row.routes is not None:
+            bare = np.asarray((row.routes < 0).any(axis=(1, 2)))
+        found["routes_uncovered"] += int(bare.sum())
+        found["routes_uncovered_trained"] += int(bare[row.targets - 1].sum())
+    return {name: float(count) for name, count in found.items()}
+
+
 @dataclass
 class RoutingReplay:
     """Hooks on a model's routers while they are open. `watch`: keep what they say, for `balance`."""
