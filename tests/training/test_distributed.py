@@ -140,7 +140,7 @@ def test_processes_that_stop_after_every_step_learn_what_one_does(
 def test_sft_on_several_processes_is_sft_on_one(policy: Path, tmp_path: Path, sharded: bool) -> None:
     lines: list[dict[str, Any]] = []
     train(sft_config(policy, tmp_path / "one"), lines.append)
-    many = sft_config(policy, tmp_path / "two", sharded=sharded)
+    many = sft_config(policy, tmp_path / "two", sharded=sharded, save_seconds=0)
 
     def killed(team: Team) -> None:
         work = TeamSft(many, team)

@@ -18,6 +18,7 @@ from journeyman.errors import UserError
 from journeyman.training.config import OptimiserConfig, SftTrainConfig
 from journeyman.training.optim import NotFinite
 from journeyman.training.sft import SftRun, plan_updates, train
+from journeyman.training.state import StateStore
 
 from .conftest import VOCABULARY, random_row, write_rl, write_sft
 
@@ -99,6 +100,29 @@ def test_a_run_stopped_anywhere_ends_with_the_same_weights(
     train(broken, lambda _: None)
     a, b = (load_file(tmp_path / n / "out" / "model.safetensors") for n in ("straight", "broken"))
     assert all(torch.equal(a[k], b[k]) for k in a)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept"), [({"save_seconds": 0}, {1, 2}), ({"save_every": 1}, {2}), ({"save_seconds": 1e9}, {0})]
+)
+def test_a_killed_run_has_a_state_of_not_long_ago(
+    policy: Path,
+    dataset: Path,
+    tmp_path: Path,
+    changes: dict[str, Any],
+    kept: set[int],
+) -> None:
+    class Killed(SftRun):
+        def update(self) -> dict[str, float]:
+            if self.done == 2:
+                raise KeyboardInterrupt
+            return super().update()
+
+    wanted = config(policy, dataset, tmp_path, **({"save_every": 1000} | changes))
+    with pytest.raises(KeyboardInterrupt):
+        train(wanted, lambda _: None, Killed)
+    saved = StateStore(wanted.state).load()
+    assert (0 if saved is None else saved[1]["step"]) in kept
 
 
 def test_every_epoch_visits_every_row_once(policy: Path, dataset: Path, tmp_path: Path) -> None:

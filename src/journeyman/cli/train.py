@@ -28,7 +28,16 @@ def train() -> None:
 @click.option("--lr", type=Real(min=0, min_open=True), default=1e-3, show_default=True)
 @click.option("--batch-rows", type=click.IntRange(1), default=16, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
-def sft(dataset: Path, policy: str, out: Path, epochs: float, lr: float, batch_rows: int, seed: int) -> None:
+@click.option(
+    "--state-every",
+    type=click.IntRange(1),
+    default=50,
+    show_default=True,
+    help="Updates between states to go on from after a kill; one a minute is kept anyway.",
+)
+def sft(
+    dataset: Path, policy: str, out: Path, epochs: float, lr: float, batch_rows: int, seed: int, state_every: int
+) -> None:
     """Supervised fine-tuning on DATASET (made by `journeyman data sft`).
 
     \b
@@ -49,6 +58,7 @@ def sft(dataset: Path, policy: str, out: Path, epochs: float, lr: float, batch_r
         "batch_rows": batch_rows,
         "optimiser": {"lr": lr},
         "seed": seed,
+        "save_every": state_every,
     }
     config = parse_config(settings, SftTrainConfig)
     with Display() as display:

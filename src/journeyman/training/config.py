@@ -86,7 +86,7 @@ def made_with(config: "SftTrainConfig | LearnerConfig", *sources: str) -> str:
         "sharded",
         "threads",
     }
-    aside |= {"save_every", "progress_every"}
+    aside |= {"save_every", "save_seconds", "progress_every"}
     if config.schedule.kind == "constant" and not config.schedule.warmup_fraction:
         aside.add("total_steps")
     settings = config.model_dump(mode="json", exclude=aside, exclude_defaults=True)
@@ -112,6 +112,7 @@ class SftTrainConfig(Record):
     seed: int = Field(0, ge=0, lt=1 << 63)
     threads: int = Field(1, ge=1)
     save_every: int = Field(50, ge=1)  # updates between resumable states
+    save_seconds: float = Field(60.0, ge=0)  # after so long a state is kept whatever `save_every` says
     progress_every: int = Field(5, ge=1)  # updates between progress lines
     recipe_digest: str = ""
 

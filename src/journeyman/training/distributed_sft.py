@@ -39,6 +39,10 @@ class TeamSft(SftRun):
         self.team.add_gradients(self.optimiser.parameters)
         return float(self.team.add(torch.tensor(loss, dtype=torch.float64)))
 
+    def agreed(self, due: bool) -> bool:
+        """As `SftRun`: clocks differ, and a state is kept by all or by none."""
+        return bool(self.team.most(torch.tensor([int(due)])))
+
     def _keep(self, tensors: dict[str, Any]) -> None:
         keep = super()._keep
         self.team.by_first(lambda: keep(tensors))

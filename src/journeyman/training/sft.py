@@ -40,6 +40,9 @@ from journeyman.training.prefix import TrainRow
 from journeyman.training.schedule import factor, stands_still
 from journeyman.training.state import StateStore, check_made_with
 
+SAVING_SHARE = 20
+"""States that are due by time alone take no more than about one in so many seconds."""
+
 
 def plan_updates(dataset: Dataset, config: SftTrainConfig) -> list[list[int]]:
     """Row indexes of every update of the run, in order: a fresh permutation per epoch, decided by the seed alone.
@@ -141,6 +144,10 @@ class SftRun:
         tensors = {"parameters": trained_state(self.model), "optimiser": self.optimiser.state()}
         self._keep(tensors)
 
+    def agreed(self, due: bool) -> bool:
+        """Whether it is due on any process that shares the run."""
+        return due
+
     def _keep(self, tensors: dict[str, Any]) -> None:
         self.store.save(self.done, tensors, {"step": self.done, "made_with": self.made_with})
 
@@ -189,15 +196,20 @@ def train(config: SftTrainConfig, emit: Emit, begin: Callable[[SftTrainConfig], 
     check_free(config.out, "checkpoint")
     work = begin(config)
     emit({"event": "start", "step": work.done, "total": len(work.updates), "rows": len(work.rows)})
-    started = time.perf_counter()
+    kept = started = time.perf_counter()
+    saving = 0.0  # seconds that the last state took
     tokens, losses = 0.0, []
     while work.done < len(work.updates):
         figures = work.update()
         tokens += figures["tokens"]
         losses.append(figures["loss"])
         last = work.done == len(work.updates)
-        if last or work.done % config.save_every == 0:
+        due = time.perf_counter() - kept >= max(config.save_seconds, SAVING_SHARE * saving)
+        if last or work.done % config.save_every == 0 or work.agreed(due):
+            begun = time.perf_counter()
             work.save()
+            kept = time.perf_counter()
+            saving = kept - begun
         if last or work.done % config.progress_every == 0:
             seconds = time.perf_counter() - started
             recent = float(np.mean(losses[-config.progress_every :]))
