@@ -98,6 +98,10 @@ class Authored(ABC, Generic[C]):
     def looks(self, truth: C, values: Mapping[str, Value]) -> tuple[str | PlanStep, ...]:
         """What somebody reads (source ids) or asks a system who takes these values: one look a turn."""
 
+    def aside(self, truth: C) -> frozenset[str]:
+        """Sources of `looks` that are found not to count: no answer rests on them, so none has to name them."""
+        return frozenset()
+
     @abstractmethod
     def drive(self, truth: C, drive: "Drive") -> None:
         """Put the load-bearing and misleading documents of the standard world on the drive, by source id."""

@@ -101,17 +101,23 @@ def _asked(truth: Any, path: str) -> tuple[Requirement, ...]:
     )
 
 
+def _looked(kind: Authored[Any], truth: Any) -> tuple[str, ...]:
+    """Ids of the sources that have to be read; programs are worked on and not relied on."""
+    programs = kind.programs(truth)
+    return tuple(x for x in kind.looks(truth, kind.right(truth)) if isinstance(x, str) and x not in programs)
+
+
 def _relied(kind: Authored[Any], truth: Any, where: Mapping[str, str]) -> tuple[str, ...]:
-    """Paths of the sources that the right answer is read from; programs are worked on and not relied on."""
-    looks, programs = kind.looks(truth, kind.right(truth)), kind.programs(truth)
-    return tuple(where[x] for x in looks if isinstance(x, str) and x not in programs)
+    """Paths of the sources that the right answer is derived from."""
+    aside = kind.aside(truth)
+    return tuple(where[x] for x in _looked(kind, truth) if x not in aside)
 
 
 def _basis(kind: Authored[Any], truth: Any, path: str, where: Mapping[str, str]) -> tuple[Criterion, ...]:
     relied = _relied(kind, truth, where)
     named = [check("text_contains", path=path, any=[p, PurePosixPath(p).name]) for p in relied]
     person = truth.people[truth.stakeholder]
-    sources = (*relied, where[RUMOUR])
+    sources = (*(where[x] for x in _looked(kind, truth)), where[RUMOUR])
     kept = all_of(*(check("source_unchanged", path=source) for source in sources))
     return (
         criterion(

@@ -156,6 +156,10 @@ class BudgetVariance(CaseType[VarianceTruth]):
         """What was adopted, the plans, the books, and that parts are another line."""
         return ("minutes", "plan", "actuals", "parts")
 
+    def aside(self, truth: VarianceTruth) -> frozenset[str]:
+        """The line of parts, which is another one."""
+        return frozenset({"parts"})
+
     def remarks(self, truth: VarianceTruth) -> tuple[Remark, ...]:
         """The one-off, apart."""
         n, once = truth.budget.one_off, truth.axes["one_off"]

@@ -206,6 +206,10 @@ class CarrierClaim(CaseType[ClaimTruth]):
         """The shipment, its survey, and both documents."""
         return (call(("tms__get_shipment", {"shipment_id": truth.shipment})), "survey", "terms", "paper")
 
+    def aside(self, truth: ClaimTruth) -> frozenset[str]:
+        """The document that does not govern."""
+        return frozenset({"paper" if self.right(truth)["governing"] == "terms" else "terms"})
+
     def systems(self, truth: ClaimTruth, size: Size) -> Systems:
         """The TMS; more of it in the standard world."""
         tools = ("get_shipment", "file_claim", "close_case")

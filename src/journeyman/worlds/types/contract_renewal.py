@@ -159,6 +159,10 @@ class ContractRenewal(CaseType[RenewalTruth]):
         """The papers in the order of their dates, then the notice."""
         return ("contract", "amendment", "proposal", "notice")
 
+    def aside(self, truth: RenewalTruth) -> frozenset[str]:
+        """The proposal, and the amendment where it lacks a signature."""
+        return frozenset({"proposal", *({"amendment"} if truth.c.governing == "contract" else ())})
+
     def remarks(self, truth: RenewalTruth) -> tuple[Remark, ...]:
         """Which rule the notice is judged by."""
         said = (

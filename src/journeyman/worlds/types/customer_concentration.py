@@ -169,6 +169,10 @@ class CustomerConcentration(CaseType[ConcentrationTruth]):
         """Rules, owners and moves, then revenue."""
         return ("rules", "owners", "moves", "revenue")
 
+    def aside(self, truth: ConcentrationTruth) -> frozenset[str]:
+        """The change of hands where it came after the cut-off."""
+        return frozenset({"moves"} if truth.a.moved_on > truth.a.cutoff else ())
+
     def remarks(self, truth: ConcentrationTruth) -> tuple[Remark, ...]:
         """On which side of the cut-off the change of hands is."""
         account = next(iter(truth.a.move))

@@ -57,7 +57,7 @@ class DiligenceFindings(CaseType[FindingsTruth]):
             "Contracts that need consent",
             "count",
             "{value} contracts still need a consent",
-            ("clauses", "letter"),
+            ("clauses", "letter", "status"),
         ),
         Field("largest", "Largest of them", "largest", "The largest of them is that of {value}", ("room", "clauses")),
         Field("revenue", "Revenue at risk", "revenue", "Revenue of {value} needs a consent", ("room", "clauses"), 3.0),

@@ -56,7 +56,13 @@ class HedgeRatio(CaseType[HedgeTruth]):
     deliverables = ("paper", "schedule", "note")
     derivation = DERIVATION
     fields = (
-        Field("version", "Forecast version", "version", "{value} is the approved forecast of {horizon}", ("forecast",)),
+        Field(
+            "version",
+            "Forecast version",
+            "version",
+            "{value} is the approved forecast of {horizon}",
+            ("minutes", "forecast"),
+        ),
         Field("exposure", "Exposure", "exposure", "The {foreign} exposure of {horizon} is {value}", ("forecast",)),
         Field("cover", "Cover", "cover", "The cover of the {foreign} exposure is {value}", ("deals", "policy")),
         Field(

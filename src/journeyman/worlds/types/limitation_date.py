@@ -207,6 +207,10 @@ class LimitationDate(CaseType[LimitationTruth]):
         """The clause, the events, then what stopped the clock."""
         return ("clause", "events", "talks", "standstill")
 
+    def aside(self, truth: LimitationTruth) -> frozenset[str]:
+        """The standstill agreement where it lacks a signature."""
+        return frozenset() if truth.c.signed else frozenset({"standstill"})
+
     def remarks(self, truth: LimitationTruth) -> tuple[Remark, ...]:
         """Whether the standstill counts."""
         right = "standstill counts" if truth.c.signed else "standstill does not count"

@@ -175,6 +175,10 @@ class SanctionsScreening(CaseType[ScreeningTruth]):
             call(("crm__list_opportunities", {"account_id": truth.h.account})),
         )
 
+    def aside(self, truth: ScreeningTruth) -> frozenset[str]:
+        """The holder's register where the holder is not controlled."""
+        return frozenset() if self.right(truth)["reach"] else frozenset({"holder"})
+
     def systems(self, truth: ScreeningTruth, size: Size) -> Systems:
         """The customer system; more of it in the standard world."""
         more = ("get_account", "find_accounts", "list_notes") if size == "standard" else ()

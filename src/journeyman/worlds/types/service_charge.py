@@ -191,6 +191,10 @@ class ServiceCharge(CaseType[ServiceTruth]):
         """The lease in the system and on paper, the survey, the costs."""
         return (call(("property__get_lease", {"lease_id": truth.lease})), "lease", "survey", "costs")
 
+    def aside(self, truth: ServiceTruth) -> frozenset[str]:
+        """The survey where it does not hold yet."""
+        return frozenset({"survey"} if self.right(truth)["holds"] == "lease" else ())
+
     def systems(self, truth: ServiceTruth, size: Size) -> Systems:
         """The property system, for an accountant."""
         tools = ("get_lease", "list_charges", "post_charge")

@@ -181,6 +181,10 @@ class SurveyReading(CaseType[ReadingTruth]):
         """Rules, field report, answers, the other wave."""
         return ("method", "field", "answers", "before")
 
+    def aside(self, truth: ReadingTruth) -> frozenset[str]:
+        """The other wave, which is not mixed in."""
+        return frozenset({"before"})
+
     def remarks(self, truth: ReadingTruth) -> tuple[Remark, ...]:
         """What is counted."""
         return (
