@@ -1,11 +1,18 @@
 """What rubrics of cases demand: only sources the right answer is derived from, and figures that a rule makes single."""
 
+import re
+from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 import pytest
 
+from journeyman.grading.text import fold
+from journeyman.office.render import render
 from journeyman.worlds.base import WorldDraft
 from journeyman.worlds.cases.kind import CaseType
+from journeyman.worlds.cases.model import decimal
+from journeyman.worlds.families import losses
 from journeyman.worlds.registry import ENVIRONMENT_TYPES, environment_type, make_world
 
 CASES = sorted(name for name in ENVIRONMENT_TYPES if isinstance(environment_type(name), CaseType))
@@ -52,3 +59,79 @@ def test_a_paper_that_does_not_hold_has_not_to_be_named(name: str, step: str, va
     for seed in seeds:
         wrong = [path for path in relied(world(name, seed)) if DECOYS[name, step, value] in path]
         assert not wrong, wrong
+
+
+class Watched(int):
+    """A whole number that notes where a division of it leaves a rest."""
+
+    rests: list[tuple[int, int]] = []
+
+    def _of(self, value: object) -> object:
+        return Watched(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    def __floordiv__(self, other: int) -> "Watched":
+        if int(self) % int(other):
+            Watched.rests.append((int(self), int(other)))
+        return Watched(int(self) // int(other))
+
+    def __rfloordiv__(self, other: int) -> "Watched":
+        return Watched(other) // self
+
+
+def _closed(name: str) -> None:
+    def operation(self: Watched, *given: int) -> object:
+        return self._of(getattr(int, name)(self, *given))
+
+    setattr(Watched, name, operation)
+
+
+for _name in ("add", "sub", "mul", "radd", "rsub", "rmul", "neg", "abs", "mod"):
+    _closed(f"__{_name}__")
+
+
+def watched(value: object) -> object:
+    """The same value with every whole number in it watched."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return Watched(value)
+    if isinstance(value, dict):
+        return {key: watched(inner) for key, inner in value.items()}
+    return tuple(map(watched, value)) if isinstance(value, tuple) else value
+
+
+def rounded(kind: CaseType[Any], seed: int) -> Iterator[str]:
+    """Steps of the right answer to a figure in which a division leaves a rest; dates have months, which are whole."""
+    values: dict[str, object] = {name: watched(v) for name, v in kind.facts(kind.truth(seed, "train")).items()}
+    for step in kind.derivation.steps:
+        Watched.rests.clear()
+        values[step.name] = watched(step.compute(*(values[i] for i in step.inputs)))
+        if Watched.rests and not isinstance(values[step.name], str):
+            yield step.name
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_rate_that_a_library_gives_needs_no_rounding(seed: int) -> None:
+    kind = environment_type("finance.loan_loss")
+    assert isinstance(kind, CaseType)
+    right = kind.right(kind.truth(seed, "train"))
+    assert right["rate"] == losses.cut_of(right["window"], right["parts"], right["cut"], right["method"])
+
+
+@pytest.mark.parametrize("name", sorted({*CASES} - {"finance.loan_loss"}))
+def test_where_a_figure_is_not_whole_the_request_or_a_document_says_how_it_is_rounded(name: str) -> None:
+    kind = environment_type(name)
+    assert isinstance(kind, CaseType)
+    decimals = {f.step for f in kind.fields if f.show is decimal}
+    for seed in SEEDS:
+        found = set(rounded(kind, seed))
+        if not found:
+            continue
+        for draft in (make_world(name, seed, "train", "compact"), world(name, seed) if seed < 2 else None):
+            if draft is None:
+                continue
+            texts = [draft.instruction, *(render(path, f.data).plain for path, f in draft.files.items())]
+            told = fold(" ".join(texts))
+            rest = found - decimals
+            assert found == rest or "two decimals" in told, found & decimals
+            assert not rest or re.search(r"rounded (down|up|half up)", told), rest

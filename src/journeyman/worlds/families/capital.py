@@ -100,7 +100,8 @@ def put_documents(drive: Drive, c: Capital, officer: str, counsel: str) -> None:
             f"Debt is loans and notes; its amounts {counts} lease liabilities, whatever accounting rules say.",
             "# 21. Limits",
             f"New debt may be incurred only if debt after it is not more than {decimal(c.multiples['loan'])} times "
-            "Earnings. Where another agreement sets a lower limit, the lower one is kept.",
+            "Earnings, in whole millions rounded down. Where another agreement sets a lower limit, the lower one is "
+            "kept.",
             "# 22. Reports",
             "Flash figures, forecasts and figures of an earlier quarter are not used for a test.",
         ),

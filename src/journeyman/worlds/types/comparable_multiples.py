@@ -99,7 +99,7 @@ class ComparableMultiples(CaseType[MultiplesTruth]):
         ),
     }
     meaning = (
-        "Multiple is value over earnings with two decimals, worth is whole, debt is less cash, "
+        "Multiple is value over earnings with two decimals, worth is rounded down, debt is less cash, "
         "equity is worth less debt."
     )
     rumoured = "last_year"

@@ -101,7 +101,10 @@ class DebtCapacity(CaseType[CapacityTruth]):
             "Before {company} borrows {amount}, its limits have to be looked at.",
         ),
     }
-    meaning = "Amounts are millions, multiple has two decimals, the lower limit binds, verdict is fits or exceeds."
+    meaning = (
+        "Amounts are millions rounded down, multiple has two decimals, the lower limit binds, "
+        "verdict is fits or exceeds."
+    )
     rumoured = "last_quarter"
 
     def draw(self, common: Common) -> CapacityTruth:

@@ -112,7 +112,7 @@ class DistributionWaterfall(CaseType[WaterfallTruth]):
     }
     meaning = (
         "Preferred is capital times hurdle times years, the manager catches up in full, then has its share, "
-        "all are whole thousands."
+        "all are thousands rounded down."
     )
     rumoured = "old_hurdle"
 

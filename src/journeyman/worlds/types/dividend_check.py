@@ -93,7 +93,7 @@ class DividendCheck(CaseType[DividendTruth]):
         ),
     }
     meaning = (
-        "Shares and amounts are thousands, own shares and shares after the record day have no right, "
+        "Shares and amounts are thousands rounded down, own shares and shares after the record day have no right, "
         "verdict is allowed or reduced."
     )
     rumoured = "draft_amount"

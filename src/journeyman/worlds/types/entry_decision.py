@@ -94,7 +94,7 @@ class EntryDecision(CaseType[EntryTruth]):
         ),
     }
     meaning = (
-        "Amounts are thousands, profit is sales less cost less duty, months are full ones, "
+        "Amounts are thousands, profit is sales less cost less duty, months are rounded up, "
         "rest is budget less what {axes[mode]} costs, funds is own or loan."
     )
     rumoured = "closed_country"
