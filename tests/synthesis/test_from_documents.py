@@ -3,6 +3,7 @@
 import io
 import os
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ from docx import Document
 
 from journeyman.admission.decide import admit_all
 from journeyman.errors import UserError
+from journeyman.grading.artifacts import FieldEquals
+from journeyman.grading.text import as_number, value_matches
 from journeyman.pipeline.from_documents import make_from
+from journeyman.records.rubric import Check
 from journeyman.synthesis.catalogue import MAX_BYTES, Catalogue, catalogue
 from journeyman.synthesis.environment_first.from_documents import Wish, drafts
 from journeyman.tasks.package import load_task, read_package
@@ -164,6 +168,37 @@ def test_the_answer_is_what_the_documents_say(tmp_path: Path) -> None:
         ("East", 1410, 905.5), ("West", 760.25, 802), ("West", 802, 760.25),
     }  # fmt: skip
     assert float(said("difference")) == pytest.approx(first - second)
+
+
+@pytest.mark.parametrize("scale", [-4, -1, 0, 4])
+def test_an_answer_that_is_off_by_one_in_the_last_place_shown_is_wrong(tmp_path: Path, scale: int) -> None:
+    def table(title: str, names: str, figures: tuple[int, ...]) -> str:
+        shown = (format(Decimal(figure).scaleb(scale), "f") for figure in figures)
+        return "\n".join([f"Region,{title}", *(f"{n},{f}" for n, f in zip(names.split(), shown, strict=True))])
+
+    documents = {
+        "sales.csv": table("Revenue", "North South East West Islands", (12, 9, 14, 20, 7)).encode(),
+        "costs.csv": table("Cost", "South North East West Abroad", (17, 11, 10, 28, 41)).encode(),
+    }
+    for path, data in documents.items():
+        (tmp_path / path).write_bytes(data)
+    (tmp_path / "LICENSE").write_text("MIT")
+    last = Decimal(1).scaleb(scale)
+    for draft in drafts(catalogue(tmp_path), documents, Wish(2, seed=1)):
+        write = next(call for step in draft.reference.steps for call in step.calls if call.tool == "write")
+        told = dict(line.split(": ", 1) for line in str(write.arguments["content"]).splitlines())
+        decided = {c.id: c.decide for c in draft.rubric.criteria}
+        for key, value in told.items():
+            check = decided[key]
+            assert isinstance(check, Check)
+            asked = FieldEquals.model_validate(check.args)
+            assert value_matches(value, asked.value, asked.tolerance)
+            if as_number(value) is not None:
+                exact = Decimal(value)
+                off = float(exact) * (1 + 1e-15) if scale < 0 else value
+                assert value_matches(str(off), asked.value, asked.tolerance)
+                for wrong in (exact + last, exact - last, -exact or last, Decimal(0) if exact else last):
+                    assert not value_matches(format(wrong, "f"), asked.value, asked.tolerance), (value, wrong)
 
 
 def test_the_same_folder_and_seed_give_the_same_drafts_anywhere(folder: Path, tmp_path: Path) -> None:

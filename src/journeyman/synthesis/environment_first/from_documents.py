@@ -303,8 +303,9 @@ def _request(q: Question, told: Sequence[Answer], rng: random.Random) -> str:
 def _rubric(q: Question, told: Sequence[Answer]) -> Rubric:
     paths = (placed(q.left.grid.document), placed(q.right.grid.document))
     made: list[Criterion] = []
+    slack = _slack((*q.left.column.figures, *q.right.column.figures))
     for a in told:
-        decide = check("field_equals", path=PATH, key=a.key, value=a.value, tolerance=_slack(a.value))
+        decide = check("field_equals", path=PATH, key=a.key, value=a.value, tolerance=slack)
         said = f"The line {a.key} gives {a.value}: {a.asked}"
         made.append(criterion(a.key, said, a.weight, decide, a.key, tuple(paths[i] for i in a.sides)))
     other = answers(q._replace(highest=not q.highest))
@@ -317,11 +318,14 @@ def _rubric(q: Question, told: Sequence[Answer]) -> Rubric:
     return Rubric(criteria=tuple(made))
 
 
-def _slack(value: str) -> float:
-    try:
-        slack = max(0.005, abs(float(value)) * 1e-6) if "." in value else 0.0
-    except ValueError:
-        return 0.0
+def _slack(figures: Sequence[Decimal]) -> float:
+    """How far an answer may be off: a tenth of the last place that the figures show; nothing where all are whole.
+
+    Where figures have all the digits of a float, as far as sums of floats are off.
+    """
+    places = min(int(figure.as_tuple().exponent) for figure in figures)
+    noise = max(map(abs, figures)).scaleb(-12)
+    slack = float(max(Decimal(1).scaleb(places - 1), noise)) if places < 0 else 0.0
     return slack if isfinite(slack) else 0.0
 
 
