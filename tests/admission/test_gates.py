@@ -157,6 +157,20 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
         {"requirements": (*draft().requirements, Requirement(id="r2", text="Send it too."))},
         "requirement r2 is not graded",
     ),
+    "lying proposition": (
+        "rubric_lint",
+        {
+            "rubric": with_criterion(
+                criterion(
+                    "users",
+                    1,
+                    check("field_equals", path="out.txt", key="users", value=1000),
+                    "The base is 4321 users.",
+                )
+            )
+        },
+        "criterion users accepts '1000', which its proposition does not say",
+    ),
     "freebie": (
         "no_op",
         {

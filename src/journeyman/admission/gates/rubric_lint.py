@@ -2,20 +2,21 @@
 
 from journeyman.admission.gates.base import Candidate, verdict
 from journeyman.grading.overlap import overlaps
+from journeyman.grading.propositions import figure_faults
 from journeyman.records.admission import GateResult
 from journeyman.tasks.references import orphans
 from journeyman.tasks.rubric_lint import rubric_faults
 
 
 class RubricLint:
-    """Weights, wording, duplicates, orphans; overlaps are reported with their effective weight (Z-04)."""
+    """Weights, wording, duplicates, orphans, figures nobody says; overlaps are told with effective weights (Z-04)."""
 
     name = "rubric_lint"
 
     async def check(self, candidate: Candidate) -> GateResult:
         """Name each orphan requirement or criterion and each unusable criterion."""
         task = candidate.task
-        faults = [*orphans(task), *rubric_faults(task.rubric)]
+        faults = [*orphans(task), *rubric_faults(task.rubric), *figure_faults(task.rubric)]
         negative = sum(c.weight < 0 for c in task.rubric.criteria)
         doubled = {"+".join(o.criteria): o.weight for o in overlaps(task.rubric)}
         positive = len(task.rubric.criteria) - negative

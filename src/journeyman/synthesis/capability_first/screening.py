@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from journeyman.errors import UserError
 from journeyman.grading.checks import decide
 from journeyman.grading.evidence import SealedEvidence
+from journeyman.grading.propositions import figure_faults
 from journeyman.grading.text import fold, numbers_in
 from journeyman.records.base import Record
 from journeyman.records.rubric import Check, Criterion, Rubric
@@ -73,7 +74,8 @@ def contract_faults(request: Request, documents: Sequence[Brief], contract: Cont
         both = {fold(v) for v in (c.full, *c.accept)} & {fold(v) for v in c.reject}
         yield from (f"criterion {c.label} both accepts and rejects {value!r}" for value in sorted(both))
     try:
-        yield from rubric_faults(rubric_of(request, contract))
+        rubric = rubric_of(request, contract)
+        yield from (*rubric_faults(rubric), *figure_faults(rubric))
     except ValueError as error:
         yield str(error)
 
