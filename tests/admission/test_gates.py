@@ -171,6 +171,18 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
         },
         "criterion users accepts '1000', which its proposition does not say",
     ),
+    "met by its opposite": (
+        "accept_set",
+        {
+            "reference": writing("reference", "basis: v7\nEBITDA: 42.5\nThe v7 counts.\n", kind="reference"),
+            "rubric": with_criterion(
+                criterion(
+                    "counts", 1, check("text_contains", path="out.txt", any=["v7 counts"]), "It says that v7 counts."
+                )
+            ),
+        },
+        "criterion counts is met by its opposite (denied)",
+    ),
     "freebie": (
         "no_op",
         {

@@ -1,4 +1,4 @@
-"""What rubrics of cases demand: only sources the right answer is derived from, and figures that a rule makes single."""
+"""What rubrics of cases demand: sources the right answer is derived from, figures that a rule makes single, words."""
 
 import re
 from collections.abc import Iterator
@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
+from journeyman.admission.denials import DENIAL
+from journeyman.grading.checks import decide
+from journeyman.grading.evidence import SealedEvidence
 from journeyman.grading.text import fold
 from journeyman.office.render import render
 from journeyman.worlds.base import WorldDraft
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.cases.model import decimal
+from journeyman.worlds.cases.model import Remark, decimal
+from journeyman.worlds.cases.rubric import stated
 from journeyman.worlds.families import losses
 from journeyman.worlds.registry import ENVIRONMENT_TYPES, environment_type, make_world
 
@@ -135,3 +139,64 @@ def test_where_a_figure_is_not_whole_the_request_or_a_document_says_how_it_is_ro
             rest = found - decimals
             assert found == rest or "two decimals" in told, found & decimals
             assert not rest or re.search(r"rounded (down|up|half up)", told), rest
+
+
+# what a reader of the documents may write in words of his own: type -> sentences that say it
+NATURAL = {
+    "law.limitation_date": ("The standstill agreement of 8 September 2022 counts, because both parties signed it.",),
+    "law.breach_notice": ("Records that are encrypted are not counted.", "We excluded the encrypted records."),
+    "finance.three_way_match": ("{rejected} of the {received} {unit} received were rejected.",),
+    "consulting.headcount_plan": ("{offered} offers (not yet joined) are not counted.",),
+    "operations.service_charge": ("{capital} works are capital and not recoverable.",),
+    "consulting.survey_reading": ("Mentions are not respondents.", "A mention is not a person: one may mention two."),
+    "finance.dividend_check": ("{binding} of this year are the binding limit.",),
+    "finance.debt_capacity": ("The {strict} sets the lower limit.",),
+    "operations.batch_release": ("The reading of piece {void} is void and was left out.",),
+}
+
+
+def _values(name: str, truth: Any) -> dict[str, object]:
+    if name == "finance.three_way_match":
+        return {"rejected": truth.purchase.rejected, "received": truth.purchase.received, "unit": truth.purchase.unit}
+    if name == "finance.dividend_check":
+        d = truth.dividend
+        return {"binding": "Payments under the loan" if d.basket - d.interim < d.reserves else "Free reserves"}
+    if name == "finance.debt_capacity":
+        multiples = truth.capital.multiples
+        return {"strict": "loan agreement" if multiples["loan"] < multiples["bond"] else "indenture"}
+    made = {"consulting.headcount_plan": lambda: {"offered": truth.m.entries["offered"]}}
+    made["operations.service_charge"] = lambda: {"capital": truth.capital.capitalize()}
+    made["operations.batch_release"] = lambda: {"void": truth.made.void}
+    return made[name]() if name in made else {}
+
+
+def met(remark: Remark, text: str) -> bool:
+    evidence = SealedEvidence("e", "", written={"out.md": text.encode()})
+    return decide(stated(remark, "out.md"), evidence).met
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_remark_is_met_by_its_sentence_and_not_by_the_opposite_or_by_both(name: str) -> None:
+    kind = environment_type(name)
+    assert isinstance(kind, CaseType)
+    for seed in SEEDS:
+        for remark in kind.remarks(kind.truth(seed, "train")):
+            denial = DENIAL.format(remark.says)
+            assert met(remark, f"{remark.says}."), remark.says
+            assert not met(remark, f"{denial}."), remark.says
+            assert not met(remark, f"{remark.says}. {denial}."), remark.says
+            assert not met(remark, ", ".join(remark.about[0])), remark.says
+
+
+@pytest.mark.parametrize("name", NATURAL)
+def test_a_remark_is_met_in_natural_words(name: str) -> None:
+    kind = environment_type(name)
+    assert isinstance(kind, CaseType)
+    for seed in SEEDS:
+        truth = kind.truth(seed, "train")
+        if name == "law.limitation_date" and not truth.c.signed:
+            continue
+        (remark,) = kind.remarks(truth)
+        for sentence in NATURAL[name]:
+            said = sentence.format(**_values(name, truth))
+            assert met(remark, said), said

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import ConfigDict, ValidationError
 
 from journeyman.errors import UserError
-from journeyman.grading import artifacts, programs, systems
+from journeyman.grading import artifacts, programs, statements, systems
 from journeyman.grading.evidence import SealedEvidence
 from journeyman.grading.finding import Finding
 from journeyman.records.base import Record, first_fault
@@ -71,6 +71,7 @@ REGISTRY: dict[str, Kind] = {
     "file_exists": Kind(artifacts.FileExists, artifacts.file_exists),
     "field_equals": Kind(artifacts.FieldEquals, artifacts.field_equals),
     "text_contains": Kind(artifacts.TextContains, artifacts.text_contains),
+    "states": Kind(statements.States, statements.states),
     "number_near": Kind(artifacts.NumberNear, artifacts.number_near),
     "cell_equals": Kind(artifacts.CellEquals, artifacts.cell_equals),
     "source_unchanged": Kind(artifacts.SourceUnchanged, artifacts.source_unchanged),

@@ -5,7 +5,7 @@ Invariant: pure; what a check excludes, and what a proposition says without a fi
 
 from collections.abc import Iterator
 
-from journeyman.grading import artifacts
+from journeyman.grading import artifacts, statements
 from journeyman.grading.checks import children, parse
 from journeyman.grading.text import Number, as_number, near, numbers_in
 from journeyman.records.base import Record
@@ -63,6 +63,8 @@ def _accepted(args: Record) -> Iterator[Value]:
         yield str(args.value), args.tolerance
     elif isinstance(args, artifacts.TextContains):
         yield from ((phrase, 0.0) for phrase in (*args.all, *args.any))
+    elif isinstance(args, statements.States):
+        yield from ((phrase, 0.0) for phrase in args.about[0])
 
 
 def _says(said: tuple[Number, ...], value: str, tolerance: float) -> bool:

@@ -1,17 +1,18 @@
 """Every criterion keeps its accept set: the same answer written otherwise counts alike, an empty one does not."""
 
 from journeyman.admission.alternatives import echoed, equivalents, partial_answers
+from journeyman.admission.denials import asks_for_words, denied
 from journeyman.admission.gates.base import Candidate, quarantined, setting_of, verdict
 from journeyman.grading.checks import leaves
 from journeyman.records.admission import GateResult
 from journeyman.records.outcome import Quarantined
 from journeyman.records.rubric import Check, Criterion
 
-_READING = frozenset({"field_equals", "text_contains", "number_near", "cell_equals"})
+_READING = frozenset({"field_equals", "text_contains", "states", "number_near", "cell_equals"})
 
 
 class AcceptSet:
-    """Correct alternatives, partial answers and an empty answer, criterion by criterion (adversarial rubric check)."""
+    """Correct alternatives, partial answers, an empty answer and the opposite in words, criterion by criterion."""
 
     name = "accept_set"
 
@@ -35,11 +36,15 @@ class AcceptSet:
             faults += [
                 f"criterion {c.id} is met by handing the request back" for c in criteria if found[c.id] and _pays(c)
             ]
+        worded = [c for c in criteria if asks_for_words(c)]
+        faults += [f"criterion {c.id} is met by its opposite ({how})" for c in worded for how in denied(sealed, c)]
         lost = {key: sealed.verdicts_of(work) for key, work in partial_answers(setting)}
         raised = [key for key, found in lost.items() if sealed.reward_of(found) > sealed.reward]
         faults += [f"a wrong {key!r} earns more than the right one" for key in raised]
         ungraded = [key for key, found in lost.items() if found == sealed.verdicts]
-        return verdict(self.name, faults, alternatives=tried, partial=len(lost), ungraded_fields=ungraded)
+        return verdict(
+            self.name, faults, alternatives=tried, partial=len(lost), denied=len(worded), ungraded_fields=ungraded
+        )
 
 
 def _pays(criterion: Criterion) -> bool:

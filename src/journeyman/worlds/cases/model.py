@@ -8,6 +8,7 @@ from journeyman.records.task import ServiceGrant
 from journeyman.worlds.base import Rows, Truth
 from journeyman.worlds.cases.derivation import Value
 
+_SMALL = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 TrapKind = Literal[
     "conflict",  # two sources of equal standing disagree; a rule in the world says which holds
     "supersession",  # a later version replaced it
@@ -35,6 +36,12 @@ def decimal(value: Value) -> str:
 def percent(part: int, whole: int) -> int:
     """Percent in hundredths, rounded half up."""
     return (20_000 * part + whole) // (2 * whole)
+
+
+def spelled(number: int) -> tuple[str, ...]:
+    """Ways to write a count: 7 -> "7", "seven"; 1432 -> "1432", "1,432"."""
+    word = (_SMALL[number],) if number < len(_SMALL) else ()
+    return tuple(dict.fromkeys((str(number), f"{number:,}", *word)))
 
 
 class Field(NamedTuple):
@@ -88,14 +95,23 @@ class Claim(NamedTuple):
 
 
 class Remark(NamedTuple):
-    """Something the standard deliverable has to say in words."""
+    """Something the standard deliverable has to state in words of its own, see `grading.statements`."""
 
     id: str
-    says: str
-    any: tuple[str, ...]  # one of these phrases is said
+    says: str  # what is stated, a sentence without its full stop; the reference says it so
+    about: tuple[tuple[str, ...], ...]  # ways to name what it is of; each further group is named beside it
+    holds: tuple[str, ...]  # ways to say it
     asks: str  # as the request words it
     sources: tuple[str, ...]
+    fails: tuple[str, ...] = ()  # ways to say the opposite
+    rivals: tuple[str, ...] = ()  # other things of which it might be said
+    true: bool = True  # False: it is denied
+    alone: bool = False  # it may not be said of a rival as well
     weight: float = 1.0
+
+
+COUNTS = ("count", "counts", "counted", "included", "includes")
+LEFT_OUT = ("left out", "leaves out", "excluded", "excludes", "disregarded", "ignored", "set aside", "taken out")
 
 
 class Systems(NamedTuple):

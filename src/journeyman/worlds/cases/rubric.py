@@ -6,13 +6,13 @@ Invariant: an error's value is never one that earns credit; generation fails whe
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from journeyman.records.rubric import Criterion
+from journeyman.records.rubric import Check, Criterion
 from journeyman.records.task import Requirement, Size
 from journeyman.worlds.cases.authored import Authored
 from journeyman.worlds.cases.derivation import Value
-from journeyman.worlds.cases.model import Field
+from journeyman.worlds.cases.model import Field, Remark
 from journeyman.worlds.cases.wording import KEPT
-from journeyman.worlds.criteria import check, criterion, field
+from journeyman.worlds.criteria import all_of, check, criterion, field, none_of
 
 Where = Mapping[str, str]  # source id -> path
 
@@ -71,11 +71,20 @@ def criteria(kind: Authored[Any], truth: Any, path: str, size: Size, where: Wher
         )
     if size == "standard":
         for remark in kind.remarks(truth):
-            decide = check("text_contains", path=path, any=list(remark.any), none=[KEPT])
-            said = remark.says.format(**names)
-            yield criterion(
-                remark.id, said, remark.weight, decide, remark.id, places(remark.sources, where, names), "words"
-            )
+            said = f"It says that {remark.says}"
+            where_from = places(remark.sources, where, names)
+            yield criterion(remark.id, said, remark.weight, stated(remark, path), remark.id, where_from, "words")
+
+
+def stated(remark: Remark, path: str) -> Check:
+    """The check that a deliverable states a remark."""
+    words = {"holds": list(remark.holds), "fails": list(remark.fails)}
+    about = [list(group) for group in remark.about]
+    decide = check("states", path=path, about=about, rivals=list(remark.rivals), true=remark.true, none=[KEPT], **words)
+    if not remark.alone:
+        return decide
+    other = check("states", path=path, about=[list(remark.rivals)], rivals=about[0], true=remark.true, **words)
+    return all_of(decide, none_of(other))
 
 
 def requirement_of(kind: Authored[Any], truth: Any, asks: str) -> str:

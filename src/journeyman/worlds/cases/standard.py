@@ -166,7 +166,7 @@ def _reading(where: Mapping[str, str]) -> Look:
 
 def _writing(kind: Authored[Any], truth: Any, path: str, where: Mapping[str, str]) -> Deliver:
     relied, person = _relied(kind, truth, where), truth.people[truth.stakeholder]
-    said = [f"For {person}.", f"Relied on: {', '.join(relied)}.", *(f"{r.any[0]}." for r in kind.remarks(truth))]
+    said = [f"For {person}.", f"Relied on: {', '.join(relied)}.", *(_sentence(r.says) for r in kind.remarks(truth))]
     title = f"{truth.deliverable.capitalize()}: {truth.legal_name}"
 
     def write_up(values: Mapping[str, Value], omitted: frozenset[str]) -> PlanStep:
@@ -174,6 +174,10 @@ def _writing(kind: Authored[Any], truth: Any, path: str, where: Mapping[str, str
         return deliver(path, title, pairs, said)
 
     return write_up
+
+
+def _sentence(says: str) -> str:
+    return f"{says[0].upper()}{says[1:]}."
 
 
 def _rest(kind: Authored[Any], truth: Any, write_up: Deliver) -> tuple[PlanStep, ...]:

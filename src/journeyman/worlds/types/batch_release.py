@@ -7,7 +7,7 @@ from journeyman.worlds.cases.authored import RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap
+from journeyman.worlds.cases.model import COUNTS, LEFT_OUT, CaseTruth, Claim, Field, Remark, Source, Systems, Trap
 from journeyman.worlds.criteria import any_of, check, none_of
 from journeyman.worlds.families import manufacturing
 from journeyman.worlds.families.manufacturing import Batch
@@ -266,8 +266,18 @@ class BatchRelease(CaseType[BatchTruth]):
     def remarks(self, truth: BatchTruth) -> tuple[Remark, ...]:
         """Which piece does not count."""
         piece = f"piece {truth.made.void}"
-        asks = "names the piece whose reading does not count, as in: piece 9"
-        return (Remark("void_piece", f"It says that {piece} does not count", (piece,), asks, ("void",)),)
+        return (
+            Remark(
+                "void_piece",
+                f"the reading of {piece} does not count",
+                ((piece, f"piece no. {truth.made.void}", f"piece number {truth.made.void}"),),
+                (*COUNTS, "valid"),
+                "says which piece's reading does not count",
+                ("void",),
+                (*LEFT_OUT, "void", "invalid", "voided", "discarded"),
+                true=False,
+            ),
+        )
 
     def drive(self, truth: BatchTruth, drive: Drive) -> None:
         """Specification, agreement, laboratory, deviations, and the rules of release."""

@@ -7,7 +7,7 @@ from journeyman.worlds.cases.authored import CURRENCIES, RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Systems, Trap
+from journeyman.worlds.cases.model import COUNTS, LEFT_OUT, CaseTruth, Field, Remark, Source, Systems, Trap
 from journeyman.worlds.families import lending
 from journeyman.worlds.families.lending import REVOLVER, Collateral, Debtor
 from journeyman.worlds.lexicon import shift_date
@@ -218,9 +218,18 @@ class BorrowingBase(CaseType[BaseTruth]):
         """Who is left out, and why."""
         c = truth.collateral
         name = next(n for n, d in c.debtors.items() if d.kind == c.left_out)
-        said = (f"{name} is {c.left_out}", f"{name}: {c.left_out}", f"{name} ({c.left_out})")
-        asks = "names the debtor of a kind that does not count, as in: Name is {left_out}"
-        return (Remark("left_out", f"It says that {name} is {c.left_out}", said, asks, ("ageing",)),)
+        return (
+            Remark(
+                "left_out",
+                f"the receivable of {name} does not count, because its kind is {c.left_out}",
+                ((name,), (c.left_out,)),
+                (c.left_out, *LEFT_OUT, "ineligible"),
+                "names the debtor of a kind that does not count, and that kind",
+                ("ageing",),
+                (*COUNTS, "trade", "eligible"),
+                tuple(n for n in c.debtors if n != name),
+            ),
+        )
 
     def drive(self, truth: BaseTruth, drive: Drive) -> None:
         """Agreement, ageing, stock, request and last month's statement."""

@@ -7,7 +7,7 @@ from journeyman.worlds.cases.authored import RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap
+from journeyman.worlds.cases.model import COUNTS, LEFT_OUT, CaseTruth, Field, Remark, Source, Trap
 from journeyman.worlds.families import privacy
 from journeyman.worlds.families.privacy import Breach, hours_later
 
@@ -184,10 +184,13 @@ class BreachNotice(CaseType[BreachTruth]):
         return (
             Remark(
                 "encrypted",
-                "It says that encrypted records are not counted",
-                ("encrypted records are not counted", "encrypted records not counted", "not counted: encrypted"),
-                'says which records "are not counted"',
+                "encrypted records are not counted",
+                (("encrypted",),),
+                (*COUNTS, "concerned"),
+                "says which records are not counted because nobody can read them",
                 ("rules",),
+                (*LEFT_OUT, "deducted", "taken off", "subtracted"),
+                true=False,
             ),
         )
 

@@ -7,7 +7,7 @@ from journeyman.worlds.cases.authored import CURRENCIES, RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap
+from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, spelled
 from journeyman.worlds.families import budgets
 from journeyman.worlds.families.budgets import BudgetLine
 
@@ -163,9 +163,11 @@ class BudgetVariance(CaseType[VarianceTruth]):
     def remarks(self, truth: VarianceTruth) -> tuple[Remark, ...]:
         """The one-off, apart."""
         n, once = truth.budget.one_off, truth.axes["one_off"]
-        said = (f"one-off of {n}", f"one-off: {n}", f"one-off {n}", f"{once} of {n}", f"one-off is {n}")
         asks = "states the one-off apart, with its amount"
-        return (Remark("one_off", f"It states the one-off of {n} apart", said, asks, ("actuals",)),)
+        ways = ("one-off", "one off", once)
+        return (
+            Remark("one_off", f"apart from this there was a one-off of {n}", (spelled(n),), ways, asks, ("actuals",)),
+        )
 
     def drive(self, truth: VarianceTruth, drive: Drive) -> None:
         """Plans, resolution, books, method."""

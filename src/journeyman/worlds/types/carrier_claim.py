@@ -7,7 +7,7 @@ from journeyman.worlds.cases.authored import CURRENCIES, RUMOUR, SITES, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap
+from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap, spelled
 from journeyman.worlds.criteria import check, none_of
 from journeyman.worlds.families import transport
 from journeyman.worlds.families.transport import HarmedShipment, days_between
@@ -281,9 +281,17 @@ class CarrierClaim(CaseType[ClaimTruth]):
     def remarks(self, truth: ClaimTruth) -> tuple[Remark, ...]:
         """How much was harmed, and how."""
         s, harm = truth.harmed, truth.harm
-        said = (f"{s.harmed} kilos {harm}", f"{s.harmed} kilos were {harm}", f"{harm}: {s.harmed} kilos")
-        asks = "says how many kilos were {harm}, as in: 12 kilos {harm}"
-        return (Remark("harmed", f"It says that {s.harmed} kilos were {harm}", said, asks, ("survey",)),)
+        return (
+            Remark(
+                "harmed",
+                f"{s.harmed} kilos were {harm}",
+                (spelled(s.harmed),),
+                (harm, "damaged", "harmed", "affected", "spoilt"),
+                "says how many kilos were {harm}",
+                ("survey",),
+                ("sound", "intact", "undamaged"),
+            ),
+        )
 
     def drive(self, truth: ClaimTruth, drive: Drive) -> None:
         """Terms, agreement, consignment, survey, notice, the driver's sheet and the rules of the desk."""

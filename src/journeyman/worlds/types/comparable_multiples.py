@@ -187,17 +187,15 @@ class ComparableMultiples(CaseType[MultiplesTruth]):
     def remarks(self, truth: MultiplesTruth) -> tuple[Remark, ...]:
         """Why a candidate is left out."""
         p = truth.peers
-        said = (
-            f"main business is {p.other_sector}",
-            f"its business is {p.other_sector}",
-            f"business of {p.outsider} is {p.other_sector}",
-            f"{p.outsider} is in {p.other_sector}",
-            f"not {p.sector} but {p.other_sector}",
-        )
-        asks = "says what the main business of the candidate left out is"
         return (
             Remark(
-                "reason", f"It says that the main business of {p.outsider} is {p.other_sector}", said, asks, ("scope",)
+                "reason",
+                f"the main business of {p.outsider} is {p.other_sector}",
+                ((p.outsider,),),
+                (p.other_sector,),
+                "says what the main business of the candidate left out is",
+                ("scope",),
+                rivals=tuple(n for n in p.sectors if n != p.outsider),
             ),
         )
 

@@ -165,18 +165,13 @@ class ContractRenewal(CaseType[RenewalTruth]):
 
     def remarks(self, truth: RenewalTruth) -> tuple[Remark, ...]:
         """Which rule the notice is judged by."""
-        said = (
-            "counts on receipt",
-            "counts on the day it is received",
-            "counts when received",
-            "counts when it is received",
-        )
         return (
             Remark(
                 "receipt",
-                "It says that a notice counts on receipt",
-                said,
-                'says on what a notice "counts"',
+                "a notice counts on the day it is received",
+                (("count", "counts", "counted", "effective", "effect", "decisive", "decides", "matters"),),
+                ("receipt", "received", "receives", "arrival", "arrived", "arrives", "reached", "reaches"),
+                "says on what day a notice counts, that of sending or that of receipt",
                 ("contract",),
             ),
         )

@@ -172,14 +172,17 @@ class CostBaseline(CaseType[BaselineTruth]):
 
     def remarks(self, truth: BaselineTruth) -> tuple[Remark, ...]:
         """What stays in."""
-        claimed = truth.b.claimed
+        b = truth.b
         return (
             Remark(
                 "recurring",
-                f"It says that {claimed} is recurring",
-                (f"{claimed} is recurring", f"{claimed}: recurring", f"{claimed} recurs", f"recurring: {claimed}"),
-                'says which item "is recurring"',
+                f"{b.claimed} is recurring",
+                ((b.claimed,),),
+                ("recurring", "recurs", "recurrent", "regular"),
+                "says which item is recurring, whatever it is called",
                 ("rulings",),
+                ("one-off", "one off", "exceptional"),
+                (b.own,),
             ),
         )
 

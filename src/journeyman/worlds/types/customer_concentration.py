@@ -7,7 +7,7 @@ from journeyman.worlds.cases.authored import CURRENCIES, RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal, percent
+from journeyman.worlds.cases.model import COUNTS, LEFT_OUT, CaseTruth, Field, Remark, Source, Trap, decimal, percent
 from journeyman.worlds.families import customers
 from journeyman.worlds.families.customers import Accounts
 
@@ -175,15 +175,18 @@ class CustomerConcentration(CaseType[ConcentrationTruth]):
 
     def remarks(self, truth: ConcentrationTruth) -> tuple[Remark, ...]:
         """On which side of the cut-off the change of hands is."""
-        account = next(iter(truth.a.move))
-        right = f"{account} {'counts' if truth.a.moved_on <= truth.a.cutoff else 'does not count'}"
+        account, group = next(iter(truth.a.move.items()))
+        counts = truth.a.moved_on <= truth.a.cutoff
         return (
             Remark(
                 "move",
-                f"It says that {right} with the group that bought it",
-                (right,),
-                f'says whether {account} "counts" or "does not count" with the group that bought it',
+                f"{account} {'counts' if counts else 'does not count'} with {group}, which bought it",
+                ((account,),),
+                (*COUNTS, "belongs", "belonged"),
+                f"says whether {account} counts with the group that bought it",
                 ("moves", "rules"),
+                LEFT_OUT,
+                true=counts,
             ),
         )
 

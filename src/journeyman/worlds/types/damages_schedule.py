@@ -7,7 +7,7 @@ from journeyman.worlds.cases.authored import CURRENCIES, RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap
+from journeyman.worlds.cases.model import LEFT_OUT, CaseTruth, Field, Remark, Source, Trap
 from journeyman.worlds.families import litigation
 from journeyman.worlds.families.litigation import Loss, days_between
 
@@ -162,10 +162,14 @@ class DamagesSchedule(CaseType[DamagesTruth]):
         return (
             Remark(
                 "barred",
-                f"It says that {head} is not claimed",
-                (f"{head} is not claimed", f"not claimed: {head}", f"{head} is left out", f"{head} is excluded"),
-                'says which head of loss "is not claimed"',
+                f"{head} is not claimed",
+                ((head,),),
+                ("claimed", "claimable", "recoverable", "recovered", "made good", "allowed"),
+                "says which head of loss is not claimed",
                 ("clause",),
+                (*LEFT_OUT, "barred", "not owed"),
+                tuple(n for n in truth.x.heads if n != head),
+                true=False,
             ),
         )
 

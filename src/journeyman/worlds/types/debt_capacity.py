@@ -209,15 +209,18 @@ class DebtCapacity(CaseType[CapacityTruth]):
     def remarks(self, truth: CapacityTruth) -> tuple[Remark, ...]:
         """Which document binds."""
         strict = min(truth.capital.multiples, key=lambda d: truth.capital.multiples[d])
-        names = {"loan": ("loan agreement", "loan binds"), "bond": ("indenture", "bond binds")}[strict]
-        said = (*(f"limit of the {n}" for n in (*names, strict)), f"{strict} binds", f"{names[0]} binds")
+        names = {"loan": ("loan agreement", "loan"), "bond": ("indenture", "bond")}
+        other = next(paper for paper in names if paper != strict)
         return (
             Remark(
                 "binding",
-                f"It says that the limit of the {names[0]} binds",
-                said,
-                'says which limit binds ("limit of the loan agreement" or "limit of the indenture")',
+                f"the limit of the {names[strict][0]} binds",
+                (names[strict],),
+                ("bind", "binds", "binding", "lower", "lowest", "stricter", "tighter"),
+                "says which limit binds, that of the loan agreement or that of the indenture",
                 ("loan", "bond"),
+                rivals=names[other],
+                alone=True,
             ),
         )
 

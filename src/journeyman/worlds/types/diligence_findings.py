@@ -172,10 +172,24 @@ class DiligenceFindings(CaseType[FindingsTruth]):
         return (
             Remark(
                 "trigger",
-                f"It says that clauses on {kind} matter",
-                (f"clauses on {kind} matter", f"{kind} clauses matter", f"only {kind} clauses"),
-                'says on which clauses this deal turns ("... clauses matter")',
+                f"clauses on {kind} matter in this deal",
+                ((kind,),),
+                (
+                    "matter",
+                    "matters",
+                    "need",
+                    "needs",
+                    "require",
+                    "requires",
+                    "trigger",
+                    "triggers",
+                    "triggered",
+                    "relevant",
+                ),
+                "says clauses of which kind matter in this deal",
                 ("terms",),
+                rivals=tuple(t for t in TRIGGERS.values() if t != kind),
+                alone=True,
             ),
         )
 

@@ -209,9 +209,16 @@ class DistributionWaterfall(CaseType[WaterfallTruth]):
 
     def remarks(self, truth: WaterfallTruth) -> tuple[Remark, ...]:
         """Since when the hurdle holds."""
-        said = ("by the amendment", "the amendment replaced", "hurdle of the amendment", "under the amendment")
-        asks = "says by which paper the hurdle holds"
-        return (Remark("paper", "It says that the hurdle holds by the amendment", said, asks, ("amendment",)),)
+        return (
+            Remark(
+                "paper",
+                "the hurdle of the amendment holds",
+                (("amendment", "amended"),),
+                ("hurdle", "preferred return", "hold", "holds", "apply", "applies", "replaced", "replaces"),
+                "says by which paper the hurdle holds",
+                ("amendment",),
+            ),
+        )
 
     def drive(self, truth: WaterfallTruth, drive: Drive) -> None:
         """Agreement, amendment, capital, sale, partners."""

@@ -198,12 +198,20 @@ class DividendCheck(CaseType[DividendTruth]):
     def remarks(self, truth: DividendTruth) -> tuple[Remark, ...]:
         """Which limit binds."""
         d = truth.dividend
-        loan = d.basket - d.interim < d.reserves
-        said = (
-            ("the loan binds", "loan is the lower limit") if loan else ("reserves bind", "reserves are the lower limit")
+        limits = (("loan", "loan agreement"), ("reserves", "reserve"))
+        binding, other = limits if d.basket - d.interim < d.reserves else limits[::-1]
+        return (
+            Remark(
+                "binding",
+                f"the limit of the {binding[0]} binds, because it is the lower one",
+                (binding,),
+                ("bind", "binds", "binding", "lower", "lowest", "stricter", "tighter"),
+                "says which limit binds, that of the loan or that of the reserves",
+                ("loan", "accounts"),
+                rivals=other,
+                alone=True,
+            ),
         )
-        asks = 'says which limit is the lower one ("the loan binds" or "reserves bind")'
-        return (Remark("binding", f"It says that {said[0]}", said, asks, ("loan", "accounts")),)
 
     def drive(self, truth: DividendTruth, drive: Drive) -> None:
         """Resolution, draft, register, loan, accounts and rules."""

@@ -250,8 +250,28 @@ class DowntimeAnalysis(CaseType[DowntimeTruth]):
     def remarks(self, truth: DowntimeTruth) -> tuple[Remark, ...]:
         """Which stop was wrong."""
         s = truth.held
-        asks = "names the stop whose code was wrong"
-        return (Remark("stop", f"It names {s.miscoded} as coded wrongly", (s.miscoded,), asks, ("sheet",)),)
+        return (
+            Remark(
+                "stop",
+                f"the code of {s.miscoded} was wrong",
+                ((s.miscoded,),),
+                (
+                    "wrong",
+                    "wrongly",
+                    "incorrect",
+                    "incorrectly",
+                    "miscoded",
+                    "recoded",
+                    "corrected",
+                    "changed",
+                    "error",
+                ),
+                "names the stop whose code was wrong",
+                ("sheet",),
+                ("right", "rightly", "correct", "correctly"),
+                tuple(stop for stop in s.stops if stop != s.miscoded),
+            ),
+        )
 
     def drive(self, truth: DowntimeTruth, drive: Drive) -> None:
         """Sheet, note, rules, line card, terminal's export and the weeks before."""

@@ -178,14 +178,17 @@ class EntryDecision(CaseType[EntryTruth]):
 
     def remarks(self, truth: EntryTruth) -> tuple[Remark, ...]:
         """Which country is closed."""
-        closed = truth.e.closed
+        e = truth.e
         return (
             Remark(
                 "closed",
-                f"It says that {closed} is closed",
-                (f"{closed} is closed", f"closed: {closed}", f"{closed} closed", f"{closed} gives no licence"),
-                'says which country "is closed"',
+                f"{e.closed} is closed to foreign firms",
+                ((e.closed,),),
+                ("closed", "no licence", "barred"),
+                "says which country is closed",
                 ("licences",),
+                ("open",),
+                tuple(c for c in e.countries if c != e.closed),
             ),
         )
 

@@ -264,12 +264,26 @@ class FundValuation(CaseType[ValuationTruth]):
     def remarks(self, truth: ValuationTruth) -> tuple[Remark, ...]:
         """Whose price was taken."""
         source = truth.fund.source
-        said = (f"price of the {source}", f"{source} price", f"prices of the {source}", f"price source: {source}")
         return (
             Remark(
                 "source",
-                f"It says that the price is that of the {source}",
-                said,
+                f"the price of the {source} was taken",
+                ((source,),),
+                (
+                    "take",
+                    "taken",
+                    "takes",
+                    "took",
+                    "use",
+                    "used",
+                    "uses",
+                    "hold",
+                    "holds",
+                    "price of the",
+                    "priced",
+                    "valued",
+                    "price source",
+                ),
                 "says whose price was taken",
                 ("policy",),
             ),

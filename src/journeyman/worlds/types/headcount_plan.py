@@ -7,7 +7,7 @@ from journeyman.worlds.cases.authored import CURRENCIES, RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap
+from journeyman.worlds.cases.model import COUNTS, LEFT_OUT, CaseTruth, Field, Remark, Source, Trap, spelled
 from journeyman.worlds.families import organisations
 from journeyman.worlds.families.organisations import Movements
 
@@ -179,14 +179,13 @@ class HeadcountPlan(CaseType[PlanTruth]):
         return (
             Remark(
                 "offers",
-                f"It says that {offered} offers are not counted",
-                (
-                    f"{offered} offers are not counted",
-                    f"{offered} offers do not count",
-                    f"offers not counted: {offered}",
-                ),
-                'says how many "offers are not counted"',
+                f"{offered} offers are not counted",
+                (spelled(offered), ("offers", "offer", "offered")),
+                COUNTS,
+                "says how many offers are not counted",
                 ("moves",),
+                LEFT_OUT,
+                true=False,
             ),
         )
 

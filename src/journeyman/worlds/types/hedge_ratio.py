@@ -174,10 +174,20 @@ class HedgeRatio(CaseType[HedgeTruth]):
 
     def remarks(self, truth: HedgeTruth) -> tuple[Remark, ...]:
         """What the draft is worth."""
-        draft = truth.exposure.draft
-        said = (f"{draft} is a draft", f"{draft} is not approved", f"{draft} was not approved", f"draft {draft}")
-        asks = "says which version is only a draft"
-        return (Remark("draft", f"It says that {draft} is not approved", said, asks, ("forecast", "minutes")),)
+        e = truth.exposure
+        return (
+            Remark(
+                "draft",
+                f"{e.draft} is a draft and was not approved",
+                ((e.draft,),),
+                ("approved", "adopted"),
+                "says which version is only a draft",
+                ("forecast", "minutes"),
+                ("draft", "unapproved"),
+                (e.approved,),
+                true=False,
+            ),
+        )
 
     def drive(self, truth: HedgeTruth, drive: Drive) -> None:
         """Policy, forecast, deals, approval."""

@@ -286,10 +286,19 @@ class LimitBreach(CaseType[LimitTruth]):
 
     def remarks(self, truth: LimitTruth) -> tuple[Remark, ...]:
         """Whether contracts were set off."""
-        basis = "net" if truth.exposed.netting == "signed" else "gross"
-        said = (f"{truth.instruments} count {basis}", f"{truth.instruments}: {basis}", f"{truth.instruments} {basis}")
-        asks = "says how the {instruments} count, as in: leases count net, or: leases count gross"
-        return (Remark("netting", f"It says that the {truth.instruments} count {basis}", said, asks, ("positions",)),)
+        ways = {"net": ("net", "netted", "set off", "offset"), "gross": ("gross",)}
+        basis, other = ("net", "gross") if truth.exposed.netting == "signed" else ("gross", "net")
+        return (
+            Remark(
+                "netting",
+                f"the {truth.instruments} count {basis}",
+                ((truth.instruments, "contracts"),),
+                ways[basis],
+                "says how the {instruments} count, net or gross",
+                ("positions",),
+                ways[other],
+            ),
+        )
 
     def drive(self, truth: LimitTruth, drive: Drive) -> None:
         """Policy, rating letter, positions, master agreement, alerts."""

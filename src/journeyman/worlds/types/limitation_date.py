@@ -7,7 +7,7 @@ from journeyman.worlds.cases.authored import RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap
+from journeyman.worlds.cases.model import COUNTS, LEFT_OUT, CaseTruth, Field, Remark, Source, Trap
 from journeyman.worlds.families import litigation
 from journeyman.worlds.families.litigation import Claim, days_between, years_later
 from journeyman.worlds.lexicon import shift_date
@@ -213,14 +213,17 @@ class LimitationDate(CaseType[LimitationTruth]):
 
     def remarks(self, truth: LimitationTruth) -> tuple[Remark, ...]:
         """Whether the standstill counts."""
-        right = "standstill counts" if truth.c.signed else "standstill does not count"
+        signed = truth.c.signed
         return (
             Remark(
                 "standstill",
-                f"It says that the {right}",
-                (right,),
-                'says whether the standstill "counts" or "does not count"',
+                f"the standstill {'counts' if signed else 'does not count'}",
+                (("standstill",),),
+                (*COUNTS, "holds", "effective", "valid", "extends"),
+                "says whether the standstill counts",
                 ("standstill",),
+                (*LEFT_OUT, "void", "ineffective", "invalid"),
+                true=signed,
             ),
         )
 

@@ -226,9 +226,16 @@ class LoanLoss(CaseType[LossTruth]):
 
     def remarks(self, truth: LossTruth) -> tuple[Remark, ...]:
         """What the rate was taken from."""
-        said = (PACKAGE, PACKAGE.rsplit(".", 1)[1])
-        asks = "names the library function that the rate comes from"
-        return (Remark("function", f"It names {PACKAGE} as the source of the rate", said, asks, ("method",)),)
+        return (
+            Remark(
+                "function",
+                f"the rate comes from {PACKAGE}",
+                ((PACKAGE, PACKAGE.rsplit(".", 1)[1]),),
+                ("rate", "come", "comes", "taken", "take", "used", "uses"),
+                "names the library function that the rate comes from",
+                ("method",),
+            ),
+        )
 
     def drive(self, truth: LossTruth, drive: Drive) -> None:
         """Rules, rates, exposures, the tool's notes."""

@@ -164,10 +164,12 @@ class MarketSizing(CaseType[SizingTruth]):
         return (
             Remark(
                 "level",
-                f"It says that units are valued at the {level} price",
-                (f"at the {level} price", f"{level} price level", f"{level}-price"),
-                'says at which price units are valued ("at the ... price")',
+                f"units are valued at the {level} price",
+                ((level,),),
+                ("valued", "priced", "at the", "at", "taken", "used", "applies", "price level"),
+                "says at which price level units are valued",
                 ("brief",),
+                rivals=tuple(x for x in markets.LEVELS if x != level),
             ),
         )
 

@@ -201,7 +201,15 @@ class Restocking(CaseType[ReplenishmentTruth]):
         """Which file was mended."""
         path = truth.r.path
         return (
-            Remark("mended", f"It names {path} as mended", (path,), "names the program file that you mended", (path,)),
+            Remark(
+                "mended",
+                f"the file {path} was mended",
+                ((path, path.rsplit("/", 1)[1]),),
+                ("mended", "mend", "repaired", "fixed", "corrected", "changed", "rewritten"),
+                "names the program file that you mended",
+                (path,),
+                ("unchanged",),
+            ),
         )
 
     def drive(self, truth: ReplenishmentTruth, drive: Drive) -> None:

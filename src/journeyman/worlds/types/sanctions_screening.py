@@ -257,10 +257,12 @@ class SanctionsScreening(CaseType[ScreeningTruth]):
         return (
             Remark(
                 "party",
-                f"It says that {listed} is listed",
-                (f"{listed} is listed", f"listed party: {listed}", f"listed party is {listed}"),
-                'says which party, with its number, "is listed"',
+                f"{listed} is listed",
+                ((listed, listed.rsplit(" ", 1)[1]),),
+                ("listed", "on the list", "list of"),
+                "says which party, with its number, is listed",
                 ("lists",),
+                ("unlisted", "delisted"),
             ),
         )
 

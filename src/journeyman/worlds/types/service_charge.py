@@ -7,7 +7,7 @@ from journeyman.worlds.cases.authored import RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap
+from journeyman.worlds.cases.model import LEFT_OUT, CaseTruth, Claim, Field, Remark, Source, Systems, Trap
 from journeyman.worlds.criteria import check
 from journeyman.worlds.families import property as premises
 from journeyman.worlds.families.property import ServiceYear
@@ -248,9 +248,18 @@ class ServiceCharge(CaseType[ServiceTruth]):
     def remarks(self, truth: ServiceTruth) -> tuple[Remark, ...]:
         """What the landlord bears."""
         capital = truth.service.capital
-        said = (f"{capital} is not recoverable", f"{capital} works are not recoverable", f"{capital} not recoverable")
-        asks = "says which cost is not recoverable, as in: paint is not recoverable"
-        return (Remark("capital", f"It says that {capital} is not recoverable", said, asks, ("lease",)),)
+        return (
+            Remark(
+                "capital",
+                f"{capital} works are not recoverable",
+                ((capital,),),
+                ("recoverable", "recovered", "charged", "borne by the tenant", "tenant bears"),
+                "says which cost is not recoverable",
+                ("lease",),
+                (*LEFT_OUT, "capital", "landlord bears", "borne by the landlord"),
+                true=False,
+            ),
+        )
 
     def drive(self, truth: ServiceTruth, drive: Drive) -> None:
         """Lease, survey, costs, payments, rules, last year's statement."""

@@ -7,7 +7,7 @@ from journeyman.worlds.cases.authored import CURRENCIES, RUMOUR, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal
+from journeyman.worlds.cases.model import CaseTruth, Field, Remark, Source, Trap, decimal, spelled
 from journeyman.worlds.families import organisations
 from journeyman.worlds.families.organisations import GRADES, Department, leads_needed, span
 
@@ -170,15 +170,12 @@ class SpansLayers(CaseType[SpansTruth]):
         return (
             Remark(
                 "titles",
-                f"It says that {alone} people with a lead's title lead nobody",
-                (
-                    f"{alone} lead nobody",
-                    f"{alone} people lead nobody",
-                    f"{alone} titles lead nobody",
-                    f"lead nobody: {alone}",
-                ),
-                'says how many people with a lead\'s title "lead nobody"',
+                f"{alone} people with a lead's title lead nobody",
+                (spelled(alone),),
+                ("lead nobody", "leads nobody", "lead no one", "lead no-one", "without reports", "have no reports"),
+                "says how many people with a lead's title lead nobody",
                 ("leads",),
+                ("lead somebody", "lead anybody", "lead anyone", "lead others"),
             ),
         )
 

@@ -190,14 +190,12 @@ class SurveyReading(CaseType[ReadingTruth]):
         return (
             Remark(
                 "persons",
-                "It says that mentions are not persons",
-                (
-                    "mentions are not persons",
-                    "mentions are no persons",
-                    "mentions are not people",
-                ),
-                'says why mentions are left out ("mentions are not ...")',
+                "mentions are not persons",
+                (("mentions", "mention"),),
+                ("persons", "people", "person", "respondents", "respondent", "users", "interviews"),
+                "says why mentions are left out, which is what they are not",
                 ("method",),
+                true=False,
             ),
         )
 

@@ -7,7 +7,7 @@ from journeyman.worlds.cases.authored import CURRENCIES, RUMOUR, SITES, Common
 from journeyman.worlds.cases.derivation import Derivation, Step, Value
 from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
-from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap
+from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap, spelled
 from journeyman.worlds.criteria import check, none_of
 from journeyman.worlds.families import purchasing
 from journeyman.worlds.families.purchasing import Purchase
@@ -309,15 +309,12 @@ class ThreeWayMatch(CaseType[MatchTruth]):
         return (
             Remark(
                 "cause",
-                f"It says that {p.rejected} {p.unit} were rejected",
-                (
-                    f"{p.rejected} {p.unit} were rejected",
-                    f"{p.rejected} rejected",
-                    f"rejected {p.rejected}",
-                    f"rejected: {p.rejected}",
-                ),
+                f"{p.rejected} {p.unit} were rejected",
+                (spelled(p.rejected),),
+                ("rejected", "refused", "returned", "sent back"),
                 f"says how many {p.unit} were rejected",
                 ("receipt",),
+                ("accepted",),
             ),
         )
 

@@ -265,9 +265,19 @@ class WorkOrder(CaseType[OrderTruth]):
         """Whose insurance has ended."""
         r = truth.repair
         lapsed = min(r.quotes, key=lambda name: r.quotes[name])
-        asks = "names the contractor who may not work that day, as in: not insured: Name"
-        said = (f"not insured: {lapsed}", f"{lapsed} is not insured")
-        return (Remark("uninsured", f"It says that {lapsed} is not insured", said, asks, ("quotes",)),)
+        return (
+            Remark(
+                "uninsured",
+                f"{lapsed} is not insured on that day",
+                ((lapsed, lapsed.split()[0]),),
+                ("insured", "covered"),
+                "names the contractor who may not work that day, and says why",
+                ("quotes",),
+                ("uninsured", "lapsed", "ended", "expired", "ends before"),
+                tuple(n for n in r.quotes if n != lapsed),
+                true=False,
+            ),
+        )
 
     def drive(self, truth: OrderTruth, drive: Drive) -> None:
         """Lease, quotes, report, mandate, orders placed, and a hopeful mail."""

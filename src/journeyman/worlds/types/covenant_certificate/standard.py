@@ -196,20 +196,17 @@ def _statements(setting: Scene) -> Iterator[Criterion]:
         check("text_contains", path=path, all=[t.agent_bank, t.people["officer"]]), "statement",
         ("policies/treasury_policy.docx",), "form",
     )  # fmt: skip
+    holds, none = ["continuing", "continues", "in default", "has occurred"], ["no default", "no event of default"]
     if t.result == "met":
-        said, phrases = "It says that there is no default", ["no default", "no event of default"]
+        said = "It says that there is no default"
     elif t.waivers[t.period] == "signed":
-        said, phrases = "It says that the default was waived", ["waived", "signed waiver"]
+        said, holds = "It says that the default was waived", ["waived", "waives", "signed waiver"]
     else:
         said = "It says that a default is continuing"
-        phrases = ["default is continuing", "default continues", "continuing default", "event of default is continuing"]
-    denied = [] if t.result == "met" else ["no default", "no event of default"]
+    about = [["default", "breach", "waiver"]]
     yield criterion(
         "statement", said, 2.0,
-        all_of(
-            check("text_contains", path=path, any=phrases),
-            *((check("text_contains", path=path, none=denied),) if denied else ()),
-        ),
+        check("states", path=path, about=about, holds=holds, fails=none, true=t.result != "met"),
         "statement", (setting.agreement, setting.waiver, setting.ledger),
     )  # fmt: skip
 

@@ -198,7 +198,7 @@ def _report_facts(setting: Scene) -> Iterator[Criterion]:
     phrases = ["timeout", "timed out", "time-out", "timing out"]
     yield criterion(
         "report_timeout", "The report says that the reservation timed out", 1.0,
-        check("text_contains", path=path, any=phrases), "report", (order_record, QUICK_GUIDE), "recovery",
+        check("states", path=path, about=[phrases], holds=phrases), "report", (order_record, QUICK_GUIDE), "recovery",
     )  # fmt: skip
 
 
