@@ -83,7 +83,9 @@ def test_an_enormous_ratio_stays_finite() -> None:
 def test_a_log_ratio_of_hundreds_leaves_loss_and_gradient_finite(name: str, advantage: float) -> None:
     objective = make_objective({"name": name})
     for behaviour in (-400.0, -0.1):
-        batch = token_batch([-1.0, -1.0] if behaviour < -1 else [-400.0, -400.0], [behaviour] * 2, [advantage] * 2, [1, 1])
+        batch = token_batch(
+            [-1.0, -1.0] if behaviour < -1 else [-400.0, -400.0], [behaviour] * 2, [advantage] * 2, [1, 1]
+        )
         assert torch.isfinite(objective.loss(batch, Totals(2, 1, 1)).value)
         assert torch.isfinite(torch.tensor(gradient(objective, batch, Totals(2, 1, 1)))).all()
 
