@@ -26,7 +26,9 @@ def test_what_ships_holds() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     for invariance in ("splitting a trajectory", "inserting observations", "packing", "micro-batch split", "resume"):
         assert invariance in done.stdout
-    assert "7 checks hold" in done.stdout
+    assert "8 checks hold" in done.stdout
+    assert "V7g DIS gradient" in done.stdout
+    assert "and 46 known values" in done.stdout
 
 
 def test_a_broken_objective_is_named() -> None:
