@@ -194,3 +194,19 @@ def test_settings_of_a_method_are_typed_on_the_command_line() -> None:
     for wrong in ("t", "t=", "t=x"):
         with pytest.raises(UserError, match="KEY=VALUE"):
             method_config("slerp", (wrong,))
+
+
+def test_a_parent_that_contradicts_its_marker_is_refused_and_nothing_is_left(
+    make_checkpoint: MakeCheckpoint, tmp_path: Path
+) -> None:
+    a, b = make_checkpoint("a", random_tensors(1)), make_checkpoint("b", random_tensors(2))
+    run(tmp_path / "parent", a, b)
+    weights = tmp_path / "parent" / "model.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[-40] ^= 1
+    weights.write_bytes(data)
+    for parents, base in (((a, tmp_path / "parent"), None), ((a, b), tmp_path / "parent")):
+        method = "soup" if base is None else "task_arithmetic"
+        with pytest.raises(UserError, match=r"model\.safetensors is missing or changed after it was written"):
+            run(tmp_path / "out", *parents, base=base, method=method)
+        assert not (tmp_path / "out").exists()

@@ -1,6 +1,5 @@
 """Who parents are and whether they belong together: one tokenizer, one configuration. Torch-free."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,9 +7,8 @@ from typing import Any
 
 from journeyman.errors import UserError
 from journeyman.records.base import sha256_hex
-from journeyman.records.sample import Checkpoint
+from journeyman.store.checkpoint import check_checkpoint, sha256_file
 
-MARKER = "CHECKPOINT.json"
 FREE = {  # of config.json: who saved it, how it is held, and heads that only one side may have
     "_name_or_path",
     "architectures",
@@ -26,17 +24,13 @@ FREE = {  # of config.json: who saved it, how it is held, and heads that only on
 _TOKENIZER = ("model", "added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder")
 
 
-def sha256_file(path: Path) -> str:
-    """Digest of a file, read in pieces."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def parent_digest(directory: Path) -> str:
-    """Identity of a parent: its marker's digest, or that of its weight files where it has none."""
-    marker = directory / MARKER
-    if marker.exists():
-        return Checkpoint.parse(marker.read_bytes()).digest()
+    """Identity of a parent: its marker's digest, or that of its weight files where it has none.
+
+    Raises UserError where a file is not what the marker says.
+    """
+    if (marker := check_checkpoint(directory)) is not None:
+        return marker.digest()
     return sha256_hex(b"".join(sha256_file(p).encode() for p in sorted(directory.glob("*.safetensors"))))
 
 

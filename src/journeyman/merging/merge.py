@@ -13,13 +13,14 @@ from journeyman.merging.base import MergeMethod, make_method
 from journeyman.merging.card import RECIPE, accounts, card
 from journeyman.merging.config import MergeConfig
 from journeyman.merging.layout import read_layout
-from journeyman.merging.lineage import MARKER, check_lineage, parent_digest
+from journeyman.merging.lineage import check_lineage, parent_digest
 from journeyman.merging.plan import Plan, make_plan
 from journeyman.merging.streaming import write_merged
 from journeyman.merging.verify import verify
 from journeyman.records.base import sha256_hex
 from journeyman.records.sample import Checkpoint
 from journeyman.store.atomic import write_atomic
+from journeyman.store.checkpoint import MARKER
 from journeyman.store.unfinished import UNFINISHED, begin, finish
 
 CARD = "README.md"
@@ -31,7 +32,7 @@ def merge(config: MergeConfig, emit: Emit) -> Checkpoint:
     """Merge, verify and publish `config.out`; a finished one with the same recipe is verified again and reported.
 
     Raises UserError for parents that do not go together and for a directory that is not a merge of this recipe,
-    MergeBroken where verification fails (no marker is written).
+    MergeBroken where verification fails; nothing is left of a merge that fails.
     """
     with ThreadPoolExecutor(1) as hasher:  # parents are identified while they are merged
         whole = [*config.parents, *([config.base] if config.base else [])]
@@ -51,15 +52,19 @@ def _merge(config: MergeConfig, emit: Emit, identities: Mapping[Path, Future[str
         emit({"event": "done", "weights": str(config.out), "digest": record.digest(), "resumed": True})
         return record
     _begin(config, plan)
-    emit({"event": "start", "tensors": len(plan.steps), "bytes": plan.total_bytes, "method": method.name})
-    files, not_copied = _copy_kept(config)
-    names = write_merged(plan, parents, base, method, config.out, config.slice_bytes, _progress(emit))
-    verified = verify(config.out, names, plan, parents, base, method, config.verify)
-    files |= verified.digests
-    for layout in (*parents, *([base] if base else [])):
-        layout.close()
-    found = accounts(plan, parents, verified.tensors)
-    record = _publish(config, method, _recipe(config, method, identities), found, not_copied, files)
+    try:
+        emit({"event": "start", "tensors": len(plan.steps), "bytes": plan.total_bytes, "method": method.name})
+        files, not_copied = _copy_kept(config)
+        names = write_merged(plan, parents, base, method, config.out, config.slice_bytes, _progress(emit))
+        verified = verify(config.out, names, plan, parents, base, method, config.verify)
+        files |= verified.digests
+        found = accounts(plan, parents, verified.tensors)
+        record = _publish(config, method, _recipe(config, method, identities), found, not_copied, files)
+    finally:
+        for layout in (*parents, *([base] if base else [])):
+            layout.close()
+        if not (config.out / MARKER).exists():
+            shutil.rmtree(config.out)
     figures = {"tensors": len(plan.steps), "bytes": plan.total_bytes, "verified": verified.tensors}
     told = {"weights": str(config.out), "digest": record.digest(), **figures}
     emit({"event": "done", **told, "seconds": time.perf_counter() - started})

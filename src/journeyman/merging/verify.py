@@ -19,9 +19,9 @@ from journeyman.errors import JourneymanError
 from journeyman.merging.base import MergeMethod
 from journeyman.merging.experts import Block, canonical, find_blocks
 from journeyman.merging.layout import INDEX, Layout, read_layout, row_chunks
-from journeyman.merging.lineage import sha256_file
 from journeyman.merging.plan import Plan, Spread, Step
 from journeyman.merging.streaming import merge_slice, wide_for
+from journeyman.store.checkpoint import sha256_file
 
 _CHUNK = 1 << 20
 

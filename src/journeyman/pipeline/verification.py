@@ -21,10 +21,11 @@ from journeyman.grading.base import OFFICIAL
 from journeyman.pipeline.finished import CHECKPOINT, Told, missing, read_told, unmarked
 from journeyman.pipeline.recomputing import report_faults
 from journeyman.pipeline.relearning import step_faults
-from journeyman.records.base import first_fault, sha256_hex
+from journeyman.records.base import first_fault
 from journeyman.records.episode import Seal
 from journeyman.records.grade import Grade
 from journeyman.records.sample import Checkpoint
+from journeyman.store.checkpoint import first_changed
 from journeyman.store.dataset import MARKER as DATASET
 from journeyman.store.dataset import Dataset
 from journeyman.store.layout import SEAL_NAME, Job
@@ -267,13 +268,8 @@ def _checkpoints(directories: list[Path], counts: dict[str, int], seen: _Seen) -
 
 
 def _first_changed(directory: Path, record: Checkpoint) -> Iterator[str]:
-    for name, digest in sorted(record.files.items()):
-        path = directory / name
-        try:
-            changed = not path.exists() or sha256_hex(path.read_bytes()) != digest
-        except OSError as error:
-            yield _unreadable(error)
-            return
-        if changed:
-            yield f"{path} is missing or changed after it was written"
-            return
+    try:
+        if changed := first_changed(directory, record):
+            yield changed
+    except OSError as error:
+        yield _unreadable(error)

@@ -7,6 +7,7 @@ A directory holds config.json, model.safetensors, tokenizer files, chat_template
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,16 @@ from journeyman.errors import UserError
 from journeyman.records.base import sha256_hex
 from journeyman.records.sample import Checkpoint
 from journeyman.store.atomic import write_atomic
+from journeyman.store.checkpoint import MARKER, check_checkpoint, read_checkpoint
+from journeyman.store.reading import reading
 from journeyman.store.unfinished import UNFINISHED, begin, finish
 from journeyman.training.config import LearnerConfig, ModelConfig, SftTrainConfig
 from journeyman.training.sharding import placed, whole
 
-MARKER = "CHECKPOINT.json"
 WEIGHTS = "model.safetensors"
+GIVE = "give a whole policy directory, as train or merge writes it"
 VISION = re.compile(r"(^|\.)(visual|vision_\w+|multi_modal_projector|mm_projector|image_newline)(\.|$)")
 """Parameters that are held as they are: only the language model trains."""
-_WHOLE = "give a whole policy directory, as train or merge writes it"
 
 
 def load_policy(directory: Path, config: ModelConfig, seed: int = 0) -> nn.Module:
@@ -64,25 +66,24 @@ def _plain(directory: Path, config: ModelConfig, seed: int) -> nn.Module:
 
     if not (directory / "config.json").exists():
         raise UserError(f"{directory} is not a policy directory (no config.json): give one written by train or merge")
+    check_checkpoint(directory)
     torch.manual_seed(seed)
-    model: nn.Module
-    try:
+    with reading(directory / "config.json", GIVE):
         sees = "vision_config" in json.loads((directory / "config.json").read_bytes())
-        model, found = (AutoModelForImageTextToText if sees else AutoModelForCausalLM).from_pretrained(
+    made = AutoModelForImageTextToText if sees else AutoModelForCausalLM
+    try:
+        loaded, told = made.from_pretrained(
             directory,
             dtype=getattr(torch, config.dtype),
             attn_implementation="sdpa",
             local_files_only=True,
             output_loading_info=True,
-            ignore_mismatched_sizes=True,  # told below, by name
+            ignore_mismatched_sizes=True,  # told below with what else differs
         )
     except Exception as error:  # whatever its readers make of a damaged file
-        raise UserError(f"{directory} cannot be read as a policy ({_said(error)}): {_WHOLE}") from None
-    if (wrong := next(iter(found["mismatched_keys"]), None)) is not None:
-        name, held, wanted = wrong
-        raise UserError(f"{directory}: {name} has shape {[*held]} and its config wants {[*wanted]}: {_WHOLE}")
-    if missing := sorted(found["missing_keys"]):
-        raise UserError(f"{directory} has no {missing[0]}, which its config wants: {_WHOLE}")
+        raise UserError(f"{directory} holds no model that can be loaded ({_said(error)}): {GIVE}") from None
+    _check_loaded(directory, told)
+    model: nn.Module = loaded
     # rows are never padded: an id that doubles as padding (often the end of turn) learns like any other
     model.get_input_embeddings().padding_idx = None  # type: ignore[operator]
     model.to(config.device)
@@ -95,6 +96,15 @@ def _plain(directory: Path, config: ModelConfig, seed: int) -> nn.Module:
 def _said(error: Exception) -> str:
     """The first line of what a library says, and by which of its errors."""
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+
+
+def _check_loaded(directory: Path, told: Mapping[str, Any]) -> None:
+    """Raise UserError where the weights on disk are not exactly those of the model: the rest would be random."""
+    for what in ("missing", "unexpected", "mismatched"):
+        found = sorted(str(key[0] if isinstance(key, tuple) else key) for key in told[f"{what}_keys"])
+        if found:
+            more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+            raise UserError(f"{directory}: the weights are not those of config.json: {what} {found[0]}{more}: {GIVE}")
 
 
 def _adapted(model: nn.Module, config: ModelConfig) -> nn.Module:
@@ -165,12 +175,6 @@ def _merged(model: nn.Module) -> dict[str, Tensor]:
 
 def _plain_tensor(tensor: Tensor) -> Tensor:
     return whole(tensor.detach()).cpu().contiguous()
-
-
-def read_checkpoint(directory: Path) -> Checkpoint | None:
-    """The marker of a policy directory; None where it has none."""
-    path = directory / MARKER
-    return Checkpoint.parse(path.read_bytes()) if path.exists() else None
 
 
 def checkpoint_digest(directory: Path) -> str:

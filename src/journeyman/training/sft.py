@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from journeyman.errors import UserError
+from journeyman.store.checkpoint import read_checkpoint
 from journeyman.store.config_file import load_config
 from journeyman.store.dataset import Dataset
 from journeyman.store.json_process import Emit, run
@@ -32,7 +33,6 @@ from journeyman.training.policy import (
     full_state,
     load_whole,
     publish,
-    read_checkpoint,
     restore,
     trained_state,
 )

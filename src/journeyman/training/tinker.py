@@ -21,6 +21,7 @@ from journeyman.errors import UserError
 from journeyman.records.base import sha256_hex
 from journeyman.records.sample import Checkpoint, Update
 from journeyman.store.atomic import write_atomic
+from journeyman.store.checkpoint import MARKER
 from journeyman.store.config_file import load_config
 from journeyman.store.json_process import Emit, run
 from journeyman.store.lock import hold
@@ -32,7 +33,7 @@ from journeyman.training.learner import Learner, serve
 from journeyman.training.methods import make_objective
 from journeyman.training.objectives.cispo import Cispo
 from journeyman.training.optim import check_finite
-from journeyman.training.policy import MARKER, checkpoint_digest
+from journeyman.training.policy import checkpoint_digest
 from journeyman.training.schedule import factor
 from journeyman.training.state import StateStore
 

@@ -1,0 +1,69 @@
+"""What a policy is loaded from: exactly the weights its configuration names, as its marker says, or one line."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from journeyman.errors import UserError
+from journeyman.training.config import ModelConfig
+from journeyman.training.policy import full_state, load_policy, publish
+
+Change = Callable[[dict[str, Tensor]], None]
+LAYER = "model.layers.1.mlp.up_proj.weight"
+
+
+def changed(policy: Path, to: Path, change: Change) -> Path:
+    shutil.copytree(policy, to)
+    weights = load_file(to / "model.safetensors")
+    change(weights)
+    save_file(weights, to / "model.safetensors", metadata={"format": "pt"})
+    return to
+
+
+def test_a_missing_an_extra_and_a_misshapen_tensor_are_refused(policy: Path, tmp_path: Path) -> None:
+    def lose(weights: dict[str, Tensor]) -> None:
+        del weights[LAYER]
+
+    def add(weights: dict[str, Tensor]) -> None:
+        weights["model.layers.1.mlp.other.weight"] = torch.ones(3)
+
+    def cut(weights: dict[str, Tensor]) -> None:
+        weights[LAYER] = weights[LAYER][:-1].clone()
+
+    for what, change in (("missing", lose), ("unexpected", add), ("mismatched", cut)):
+        with pytest.raises(UserError, match=rf"{what} model\.layers\.1\.mlp"):
+            load_policy(changed(policy, tmp_path / what, change), ModelConfig())
+
+
+def test_a_published_policy_with_one_bit_flipped_is_not_trained(policy: Path, tmp_path: Path) -> None:
+    out = tmp_path / "v1"
+    state = full_state(load_policy(policy, ModelConfig()))
+    publish(state, policy, out, name="v1", version=1, step=0, objective="cispo", parents=())
+    load_policy(out, ModelConfig())
+    data = bytearray((out / "model.safetensors").read_bytes())
+    data[-40] ^= 1
+    (out / "model.safetensors").write_bytes(data)
+    with pytest.raises(UserError, match=r"model\.safetensors is missing or changed after it was written"):
+        load_policy(out, ModelConfig())
+
+
+def test_files_that_are_no_policy_are_one_line(policy: Path, tmp_path: Path) -> None:
+    for number, (name, data) in enumerate(
+        (
+            ("config.json", b"[]"),
+            ("config.json", b"{"),
+            ("config.json", json.dumps({"model_type": "nope"}).encode()),
+            ("model.safetensors", b"12345678"),
+        )
+    ):
+        directory = shutil.copytree(policy, tmp_path / str(number))
+        (directory / name).write_bytes(data)
+        with pytest.raises(UserError, match=r"give a whole policy directory") as told:
+            load_policy(directory, ModelConfig())
+        assert "\n" not in str(told.value)
