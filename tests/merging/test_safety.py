@@ -210,3 +210,17 @@ def test_a_parent_that_contradicts_its_marker_is_refused_and_nothing_is_left(
         with pytest.raises(UserError, match=r"model\.safetensors is missing or changed after it was written"):
             run(tmp_path / "out", *parents, base=base, method=method)
         assert not (tmp_path / "out").exists()
+
+
+def test_a_parent_of_another_tokenizer_or_of_none_is_refused(make_checkpoint: MakeCheckpoint, tmp_path: Path) -> None:
+    a, b = make_checkpoint("a", random_tensors(1)), make_checkpoint("b", random_tensors(2))
+    (b / "tokenizer.json").unlink()
+    with pytest.raises(UserError, match=r"\(tokenizer\.json\) and .*b \(none\) have different tokenizers"):
+        run(tmp_path / "out", a, b)
+    for directory, pieces in ((a, b"one"), (b, b"other")):
+        (directory / "tokenizer.json").unlink(missing_ok=True)
+        (directory / "tokenizer.model").write_bytes(pieces)
+    with pytest.raises(UserError, match="different tokenizers"):
+        run(tmp_path / "out", a, b)
+    (b / "tokenizer.model").write_bytes(b"one")
+    run(tmp_path / "out", a, b)

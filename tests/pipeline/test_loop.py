@@ -9,10 +9,13 @@ import pytest
 from journeyman.pipeline.actors import POLICY
 from journeyman.pipeline.explain import updates
 from journeyman.pipeline.recipe import STAGES
+from journeyman.pipeline.state import SHIPPED_POLICY
 from journeyman.pipeline.trackers.base import installed
 from journeyman.pipeline.verification import verify_path
+from journeyman.records.base import sha256_hex
 from journeyman.records.report import Report
 from journeyman.store.atomic import read_lines
+from journeyman.store.dataset import Dataset
 from journeyman.store.layout import Job
 from tests.pipeline.conftest import Made, typed
 from tests.pipeline.test_tracking import scalars
@@ -30,6 +33,13 @@ def test_every_stage_is_done_and_says_what_it_did(made: Made) -> None:
     assert "http://" not in page.replace("http://www.w3.org", "")
     report = json.loads((made.directory / "report" / "report.json").read_bytes())
     assert [arm["graded"] == arm["attempted"] for arm in report["arms"]] == [True] * 8
+
+
+def test_every_dataset_and_every_record_says_whose_ids_it_holds(made: Made) -> None:
+    own = sha256_hex((SHIPPED_POLICY / "tokenizer.json").read_bytes())
+    found = [Dataset.open(path.parent).manifest for path in (made.directory / "data").rglob("DATASET.json")]
+    assert {manifest.kind for manifest in found} == {"sft", "rl"}
+    assert {manifest.tokenizer_digest for manifest in found} == {own}
 
 
 def test_the_steps_asked_for_were_taken_on_the_groups_of_the_cursor(made: Made) -> None:

@@ -120,15 +120,14 @@ def write_rl(
     return directory
 
 
-def write_sft(directory: Path, rows: Sequence[RowTokens]) -> Path:
+def write_sft(directory: Path, rows: Sequence[RowTokens], **changes: Any) -> Path:
     offsets = np.cumsum([0, *(len(r.ids) for r in rows)])
     samples = [
         sample_of(r, int(o), f"job/x/t/g/{i}.0", None, kind="sft")
         for i, (r, o) in enumerate(zip(rows, offsets, strict=False))
     ]
-    manifest = DatasetManifest(
-        kind="sft", rows=len(rows), tokens=int(offsets[-1]), trained_tokens=sum(s.trained_tokens for s in samples)
-    )
+    trained = sum(s.trained_tokens for s in samples)
+    manifest = DatasetManifest(kind="sft", rows=len(rows), tokens=int(offsets[-1]), trained_tokens=trained, **changes)
     packs = [Pack(rows=(i,), tokens=len(r.ids)) for i, r in enumerate(rows)]
     write_dataset(directory, manifest, samples, rows, packs=packs)
     return directory

@@ -5,14 +5,19 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from journeyman.errors import UserError
-from journeyman.training.config import ModelConfig
+from journeyman.training.config import ModelConfig, SftTrainConfig
+from journeyman.training.learner import Learner
 from journeyman.training.policy import full_state, load_policy, publish
+from journeyman.training.sft import SftRun
+
+from .conftest import learner_config, random_row, write_rl, write_sft
 
 Change = Callable[[dict[str, Tensor]], None]
 LAYER = "model.layers.1.mlp.up_proj.weight"
@@ -67,3 +72,19 @@ def test_files_that_are_no_policy_are_one_line(policy: Path, tmp_path: Path) -> 
         with pytest.raises(UserError, match=r"give a whole policy directory") as told:
             load_policy(directory, ModelConfig())
         assert "\n" not in str(told.value)
+
+
+def test_rows_of_another_tokenizer_are_not_trained(policy: Path, tmp_path: Path) -> None:
+    initial = shutil.copytree(policy, tmp_path / "policy")
+    rows = [random_row(np.random.default_rng(n), [1, 2, 3]) for n in range(2)]
+    foreign = {"tokenizer_digest": "f" * 64}
+    sft = write_sft(tmp_path / "sft", rows, **foreign)
+    batch = write_rl(tmp_path / "rl", {"g": [(float(n), [row]) for n, row in enumerate(rows)]}, **foreign)
+    for text in (None, "{}"):
+        if text is not None:
+            (initial / "tokenizer.json").write_text(text)
+        own = "none" if text is None else "44136fa355b3678a"
+        with pytest.raises(UserError, match=f"tokenizer ffffffffffffffff and .* has {own}"):
+            SftRun(SftTrainConfig(dataset=sft, initial=initial, out=tmp_path / "out", state=tmp_path / "state"))
+        with pytest.raises(UserError, match=f"tokenizer ffffffffffffffff and .* has {own}"):
+            Learner(learner_config(initial, tmp_path)).step(0, batch)

@@ -66,7 +66,7 @@ def settings_of(**changes: Any) -> Callable[[Path], object]:
         ("model.safetensors", shortened, "holds no model that can be loaded .SafetensorError: "),
         ("model.safetensors", lambda path: path.write_bytes(b""), "holds no model that can be loaded .SafetensorError: "),
         ("model.safetensors", reshaped, r"mismatched model\.norm\.weight"),
-        ("model.safetensors", without_a_weight, r"has no model\.layers\.1\.mlp\.up_proj\.weight, which its config"),
+        ("model.safetensors", without_a_weight, r"missing model\.layers\.1\.mlp\.up_proj\.weight"),
         ("config.json", shortened, r"config\.json is unreadable"),
         ("config.json", lambda path: path.write_text("3"), "(unreadable|can be loaded)"),
         ("config.json", settings_of(model_type="nonsense"), "holds no model that can be loaded .ValueError: "),

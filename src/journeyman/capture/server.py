@@ -67,9 +67,11 @@ class Gateway:
         linger_seconds: float = 30.0,
         engine_seconds: float = 1800.0,
         admin_root: Path | None = None,
+        tokenizer_digest: str = "",
     ) -> None:
         """`socket_dir`: listen on its gateway.sock. `host`: listen on TCP too (the default where there is no socket).
         `admin_root`: a job's directory; episodes in it may be opened by HTTP, under `admin.key`.
+        `tokenizer_digest`: of the renderer's tokenizer, put on record where the engine does not say its own.
 
         Raises UserError for a host that is not loopback.
         """
@@ -79,6 +81,7 @@ class Gateway:
         self.engine = engine
         self.renderer = renderer
         self.engine_identity: dict[str, Any] = engine.identity.model_dump(mode="json")
+        self.engine_identity["tokenizer_digest"] = engine.identity.tokenizer_digest or tokenizer_digest
         self.url = ""
         self._socket = socket_dir / "gateway.sock" if socket_dir else None
         self._port = port

@@ -7,7 +7,8 @@ from typing import Any
 
 from journeyman.errors import UserError
 from journeyman.records.base import sha256_hex
-from journeyman.store.checkpoint import check_checkpoint, sha256_file
+from journeyman.store.checkpoint import REMEDY, TOKENIZERS, check_checkpoint, sha256_file
+from journeyman.store.reading import reading
 
 FREE = {  # of config.json: who saved it, how it is held, and heads that only one side may have
     "_name_or_path",
@@ -41,21 +42,41 @@ def check_lineage(directories: Sequence[Path]) -> None:
 
 
 def _same_tokenizer(directories: Sequence[Path]) -> None:
-    found: dict[Path, dict[str, Any]] = {}
-    for directory in directories:
-        if (path := directory / "tokenizer.json").exists():
-            parsed = json.loads(path.read_bytes())
-            found[directory] = {k: v for k, v in parsed.items() if k in _TOKENIZER} if "model" in parsed else parsed
-    first = next(iter(found), None)
-    for directory, parsed in found.items():
-        if first is not None and parsed != found[first]:
-            raise UserError(f"{first} and {directory} have different tokenizers: parents must be of one lineage")
+    """Files that two parents have must agree, and where one has any, the other must share one with it."""
+    first, *others = directories
+    expected = _tokenizers(first)
+    for directory in others:
+        found = _tokenizers(directory)
+        shared = found.keys() & expected.keys()
+        if ((found or expected) and not shared) or any(found[name] != expected[name] for name in shared):
+            told = " and ".join(f"{d} ({', '.join(t) or 'none'})" for d, t in ((first, expected), (directory, found)))
+            raise UserError(f"{told} have different tokenizers: parents must be of one lineage")
+
+
+def _tokenizers(directory: Path) -> dict[str, Any]:
+    """What each tokenizer file of a parent says, by name: parts that change no id are left out of tokenizer.json."""
+    found: dict[str, Any] = {}
+    for name in (*TOKENIZERS, "merges.txt"):
+        path = directory / name
+        if name == "tokenizer.json" and path.exists():
+            parsed = _read_json(path)
+            found[name] = {k: v for k, v in parsed.items() if k in _TOKENIZER} if "model" in parsed else parsed
+        elif path.exists():
+            found[name] = sha256_file(path)
+    return found
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """A table from a JSON file of a parent. Raises UserError."""
+    with reading(path, REMEDY):
+        found = json.loads(path.read_bytes())
+        if not isinstance(found, dict):
+            raise ValueError(f"it is a {type(found).__name__}, not a table")
+    return found
 
 
 def _same_config(directories: Sequence[Path]) -> None:
-    found = {
-        d: _flat(json.loads((d / "config.json").read_bytes())) for d in directories if (d / "config.json").exists()
-    }
+    found = {d: _flat(_read_json(d / "config.json")) for d in directories if (d / "config.json").exists()}
     if not found:
         return
     first, expected = next(iter(found.items()))

@@ -24,6 +24,7 @@ from journeyman.pipeline.rollout import label_of, weights_of
 from journeyman.records.base import Record
 from journeyman.records.episode import EpisodeSpec
 from journeyman.store.atomic import read_lines
+from journeyman.store.checkpoint import tokenizer_digest
 from journeyman.store.layout import Job
 from journeyman.store.lock import hold
 from journeyman.store.reading import read_record
@@ -81,7 +82,9 @@ async def serve(wanted: Wanted, ready: Callable[[Listening], None]) -> Path:
     started = time.monotonic()
     with _alone(job, wanted) as begun:
         async with policy_engine(recipe, weights, weights) as engine:
-            async with Gateway(engine, renderer, host=wanted.host, port=wanted.port) as gateway:
+            tokenizer = tokenizer_digest(weights)
+            made = Gateway(engine, renderer, host=wanted.host, port=wanted.port, tokenizer_digest=tokenizer)
+            async with made as gateway:
                 directory.mkdir(parents=True, exist_ok=True)
                 _keep(_ledger(job, wanted.episode), begun)
                 window = engine.identity.context_tokens or _WINDOW

@@ -21,6 +21,7 @@ from journeyman.pipeline.recipe import Recipe
 from journeyman.records.grade import REPORTED
 from journeyman.records.outcome import Outcome, Quarantined
 from journeyman.sandbox.base import SandboxProvider
+from journeyman.store.checkpoint import tokenizer_digest
 from journeyman.store.layout import Job
 from journeyman.tasks.package import initial_state, load_task, public_workspace, stamp
 
@@ -89,7 +90,8 @@ async def open_workplace(
         sandboxes = await stack.enter_async_context(sandbox_provider(sandbox))
         host = await stack.enter_async_context(ServiceHost()) if services else None
         sockets = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jm-gateway-")))
-        gateway = await stack.enter_async_context(Gateway(engine, renderer_for(policy), socket_dir=sockets))
+        made = Gateway(engine, renderer_for(policy), socket_dir=sockets, tokenizer_digest=tokenizer_digest(policy))
+        gateway = await stack.enter_async_context(made)
         place = Workplace(job=job, sandboxes=sandboxes, services=host, gateway=gateway, harness=native_harness())
         yield Opened(place, sandboxes, host.pid if host is not None else None)
 

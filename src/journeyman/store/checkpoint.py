@@ -10,6 +10,7 @@ from journeyman.records.sample import Checkpoint
 from journeyman.store.reading import Damaged, read_record, reading
 
 MARKER = "CHECKPOINT.json"
+TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json", "vocab.txt")  # any one suffices
 REMEDY = "bring back what was written, or give another policy"
 
 
@@ -17,6 +18,11 @@ def sha256_file(path: Path) -> str:
     """Digest of a file, read in pieces."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def tokenizer_digest(directory: Path) -> str:
+    """sha256 of the file that a policy directory's tokenizer is read from; "" where it has none."""
+    return next((sha256_file(directory / name) for name in TOKENIZERS if (directory / name).is_file()), "")
 
 
 def read_checkpoint(directory: Path) -> Checkpoint | None:

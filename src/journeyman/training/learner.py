@@ -44,6 +44,7 @@ from journeyman.training.methods import make_objective
 from journeyman.training.objectives.sao import Sao
 from journeyman.training.optim import NotFinite, Optimiser
 from journeyman.training.policy import (
+    check_goes_with,
     checkpoint_digest,
     full_state,
     left_by_a_kill,
@@ -154,6 +155,7 @@ class Learner:
                 f"{dataset.directory} carries reward {manifest.reward_name!r}, this learner optimises "
                 f"{self.config.reward_name!r}: two rewards are never mixed"
             )
+        check_goes_with(dataset, self.config.initial)
         if again := sorted(g.id for g in dataset.groups if g.id in self.consumed):
             raise UserError(f"group {again[0]!r} was trained on already: a group is consumed exactly once")
 

@@ -19,7 +19,8 @@ from journeyman.errors import UserError
 from journeyman.records.base import sha256_hex
 from journeyman.records.sample import Checkpoint
 from journeyman.store.atomic import write_atomic
-from journeyman.store.checkpoint import MARKER, check_checkpoint, read_checkpoint
+from journeyman.store.checkpoint import MARKER, check_checkpoint, read_checkpoint, tokenizer_digest
+from journeyman.store.dataset import Dataset
 from journeyman.store.reading import reading
 from journeyman.store.unfinished import UNFINISHED, begin, finish
 from journeyman.training.config import LearnerConfig, ModelConfig, SftTrainConfig
@@ -96,6 +97,16 @@ def _plain(directory: Path, config: ModelConfig, seed: int) -> nn.Module:
 def _said(error: Exception) -> str:
     """The first line of what a library says, and by which of its errors."""
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+
+
+def check_goes_with(dataset: Dataset, directory: Path) -> None:
+    """Raise UserError where a dataset's ids are those of another tokenizer than the policy has."""
+    of_rows, own = dataset.manifest.tokenizer_digest, tokenizer_digest(directory)
+    if of_rows and of_rows != own:
+        raise UserError(
+            f"{dataset.directory} was recorded with tokenizer {of_rows[:16]} and {directory} has "
+            f"{own[:16] or 'none'}: give a policy of the same tokenizer, or build the dataset from its own episodes"
+        )
 
 
 def _check_loaded(directory: Path, told: Mapping[str, Any]) -> None:

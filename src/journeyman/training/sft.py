@@ -29,6 +29,7 @@ from journeyman.training.objectives.base import TokenBatch, Totals
 from journeyman.training.objectives.sft import Sft
 from journeyman.training.optim import NotFinite, Optimiser
 from journeyman.training.policy import (
+    check_goes_with,
     checkpoint_digest,
     full_state,
     load_whole,
@@ -86,6 +87,7 @@ class SftRun:
         self.dataset = Dataset.open(config.dataset)
         if self.dataset.manifest.kind != "sft":
             raise UserError(f"{config.dataset} is a dataset of kind {self.dataset.manifest.kind!r}: SFT needs kind sft")
+        check_goes_with(self.dataset, config.initial)
         self.updates = plan_updates(self.dataset, config)
         self.model = self._load()
         self.optimiser = Optimiser(self.model, config.optimiser)

@@ -20,6 +20,7 @@ from journeyman.engines.base import EngineIdentity, SampleChunk, SampleRequest
 from journeyman.engines.embedded.frames import Frame, Unpacker, pack
 from journeyman.errors import EngineFailure, UserError
 from journeyman.records.base import Record, sha256_hex
+from journeyman.store.checkpoint import tokenizer_digest
 
 POLICY = Path(__file__).parent / "policy"  # the small policy shipped with the package
 _START_SECONDS = 120.0
@@ -65,7 +66,7 @@ class EmbeddedEngine:
             model=model or weights.name,
             token_exact=True,
             weights_digest=_weights_digest(weights),
-            tokenizer_digest=_digest(weights / "tokenizer.json"),
+            tokenizer_digest=tokenizer_digest(weights),
             context_tokens=self.options.context_tokens,
         )
         self._numbers = itertools.count(1)
