@@ -76,11 +76,13 @@ def rl(run: Path, policy: str, out: Path, reward: str, groups: int | None, subag
       journeyman data rl runs/quickstart --groups 12 --out build/batch
     """
     from journeyman.datasets.rl import RlConfig, build_rl
-    from journeyman.pipeline.selecting import groups_of, newest_versions, started_from
+    from journeyman.pipeline.selecting import credit_of, groups_of, newest_versions, started_from
     from journeyman.store.dataset import Dataset
 
     chosen = groups_of(run, policy, reward, groups)
-    _shown(build_rl(chosen, out, RlConfig(reward_name=reward, subagents=subagents)), out)
+    credit = credit_of(run)
+    said = None if credit is None else credit.model_dump(mode="json")
+    _shown(build_rl(chosen, out, RlConfig(reward_name=reward, credit=said, subagents=subagents)), out)
     newest = list(newest_versions(Dataset.open(out, verify=False)).values())
     first = next((number for number, version in enumerate(newest) if version > 0), None)
     if first is None:

@@ -31,15 +31,15 @@ def sft(dataset: Path, to: str, out: Path) -> None:
     Example:
       journeyman export sft build/sft --to trl --out build/trl-sft
     """
-    _export(dataset, "sft", to, out, "centred")
+    _export(dataset, "sft", to, out)
 
 
 @export.command()
 @click.argument("dataset", type=PATH)
 @click.option("--to", required=True, help="trl, skyrl, slime, verl, prime-rl, or module:Class.")
-@click.option("--advantage", default="centred", show_default=True, help="Of the projects that take ours (prime-rl).")
+@click.option("--advantage", help="For projects that take ours (prime-rl). Default: as the run that made the rows.")
 @OUT
-def rl(dataset: Path, to: str, advantage: str, out: Path) -> None:
+def rl(dataset: Path, to: str, advantage: str | None, out: Path) -> None:
     """Rows for RL from DATASET (made by `journeyman data rl`).
 
     \b
@@ -49,7 +49,7 @@ def rl(dataset: Path, to: str, advantage: str, out: Path) -> None:
     _export(dataset, "rl", to, out, advantage)
 
 
-def _export(dataset: Path, kind: str, to: str, out: Path, advantage: str) -> None:
+def _export(dataset: Path, kind: str, to: str, out: Path, advantage: str | None = None) -> None:
     from journeyman.pipeline.exporting import export_dataset
 
     made = export_dataset(dataset, kind, to, out, advantage)

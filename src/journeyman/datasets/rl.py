@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ class RlConfig(Record):
 
     reward_name: str = OPTIMISED
     routes: bool = True  # carry recorded experts into the rows, to be replayed
+    credit: dict[str, Any] | None = None  # put on record: how the run makes advantages of rewards; None: no run says
     subagents: bool = False  # True: children of the root run are trained under the same reward
 
 
@@ -113,6 +115,7 @@ def build_rl(
         reward_name=config.reward_name,
         temperature=next(iter(temperatures), None),
         tokenizer_digest=next(iter(rows.tokenizers), ""),
+        credit=config.credit,
         excluded=dict(rows.excluded),
     )
     write_dataset(out, manifest, rows.samples, rows.tokens, groups=written, routes=rows.routes)

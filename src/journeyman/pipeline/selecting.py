@@ -9,6 +9,7 @@ from journeyman.pipeline.recipe import load_recipe
 from journeyman.records.grade import REPORTED
 from journeyman.store.dataset import Dataset
 from journeyman.store.layout import Job
+from journeyman.training.credit import CreditConfig
 
 
 def attempts_of(root: Path, policy: str, reward_name: str = REPORTED) -> list[Attempt]:
@@ -33,6 +34,12 @@ def groups_of(root: Path, policy: str, reward_name: str, limit: int | None = Non
     shared = len({group for group, _ in by_key}) < len(by_key)
     named = {(f"{task}/{group}" if shared else group): found for (group, task), found in sorted(by_key.items())}
     return dict(list(named.items())[:limit])
+
+
+def credit_of(root: Path) -> CreditConfig | None:
+    """How a run makes advantages of rewards; None where the directory is of no recipe."""
+    config = Job(root).config
+    return load_recipe(config).rl.credit if config.exists() else None
 
 
 def newest_versions(dataset: Dataset) -> dict[str, int]:

@@ -71,4 +71,5 @@ class DatasetManifest(Record):
     temperature: float | None = None  # of the recorded log-probs; None for SFT
     tokenizer_digest: str = ""
     max_length: int | None = None  # None: rows of any length
+    credit: dict[str, Any] | None = None  # how the run it is of makes advantages of rewards; None: of no run, or SFT
     excluded: dict[str, int] = Field(default_factory=dict)  # reason -> episodes or rows left out

@@ -190,11 +190,11 @@ def test_exports_are_create_only_and_checked_when_read(tmp_path: Path) -> None:
 
 
 def test_mistakes_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no rl export to 'trll'"):
+    with pytest.raises(UserError, match="rl export target 'trll' is unknown"):
         make_target("rl", "trll")
     with pytest.raises(UserError, match="cannot be imported"):
         make_target("rl", "nowhere:Thing")
-    with pytest.raises(UserError, match="no sft export to 'verl'"):
+    with pytest.raises(UserError, match="sft export target 'verl' is unknown"):
         make_target("sft", "verl")
 
 

@@ -6,7 +6,6 @@ is re-tokenised: ids, log-probs and versions are those of the dataset.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ from journeyman.errors import UserError
 from journeyman.records.outcome import StopReason
 from journeyman.records.sample import Sample
 from journeyman.store.dataset import Dataset
+from journeyman.store.seam import made
 
 CUT_OFF = {StopReason.MAX_TURNS, StopReason.CONTEXT_FULL, StopReason.TOKEN_BUDGET, StopReason.TIME_BUDGET}
 
@@ -68,6 +68,7 @@ class Target(Protocol):
         ...
 
 
+MEMBERS = ("name", "version", "fields", "single", "use", "row")
 RL = {
     "trl": "journeyman.datasets.exports.trl:TrlRollout",
     "skyrl": "journeyman.datasets.exports.skyrl:SkyRlRow",
@@ -80,15 +81,8 @@ SFT = {"trl": "journeyman.datasets.exports.trl:TrlTokens"}
 
 def make_target(kind: str, name: str) -> Target:
     """The project's row of that kind ("rl" or "sft"); outsiders give module:Class. Raises UserError."""
-    known = RL if kind == "rl" else SFT
-    module, _, attribute = known.get(name, name).partition(":")
-    if not attribute:
-        raise UserError(f"no {kind} export to {name!r}: choose one of {', '.join(known)}, or give module:Class")
-    try:
-        made: Target = getattr(import_module(module), attribute)()
-    except (ImportError, AttributeError) as error:
-        raise UserError(f"export target {name!r} cannot be imported ({error}): give module:Class") from None
-    return made
+    target: Target = made(f"{kind} export target", name, RL if kind == "rl" else SFT, MEMBERS)
+    return target
 
 
 def rows(dataset: Dataset, advantages: Mapping[str, float] | None = None) -> Iterator[Row]:

@@ -120,7 +120,9 @@ class _Loop:
         if directory.exists() and not _holds(directory, set(groups)):
             shutil.rmtree(directory)  # a killed run left it, and no step was taken on it
         if not directory.exists():
-            build_rl(groups, directory, RlConfig(reward_name=self.run.recipe.rl.reward_name))
+            rl = self.run.recipe.rl
+            config = RlConfig(reward_name=rl.reward_name, credit=rl.credit.model_dump(mode="json"))
+            build_rl(groups, directory, config)
         answer = await self.learner.ask({"step": self.step, "batch": str(directory)})
         if answer["event"] != "step":
             raise UserError(f"the learner refused step {self.step}: {answer.get('message', answer)}")
