@@ -78,3 +78,20 @@ def test_unknown_methods_and_settings_are_named() -> None:
         with pytest.raises(UserError, match=str(wrong["name"])):
             make_method(wrong)
     assert math.isclose(make_method({"name": "slerp", "t": 0.3}).t, 0.3)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["json:dumps", "pathlib:Path", "builtins:dict", "nope", "nope:", "no.such:Thing"])
+def test_what_is_no_method_is_refused_in_one_line(name: str) -> None:
+    with pytest.raises(UserError, match=f"merge method '{name}'") as told:
+        make_method(name)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["soup", "slerp", "ties", "task_arithmetic"])
+@pytest.mark.parametrize("flag", [{"needs_base": False}, {"parents": 3}, {"elementwise": True}, {"combine": 1}])
+def test_what_a_method_is_cannot_be_set(name: str, flag: dict[str, object]) -> None:
+    with pytest.raises(UserError, match="is what the method is, no setting"):
+        make_method({"name": name, **flag})
+    made = make_method(name)
+    assert made.name == name
+    assert not {"name", *flag} & type(made).model_fields.keys()  # type: ignore[attr-defined]

@@ -1,37 +1,42 @@
 """The merge-method seam: the parents' values of one slice in, the merged values out, in the accumulation type."""
 
 from collections.abc import Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from journeyman.errors import UserError
-from journeyman.records.base import first_fault
+from journeyman.store.seam import made
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 class MethodSettings(BaseModel):
-    """Base of every method's settings: frozen, closed."""
+    """Base of every method's settings: frozen, closed. What the seam asks for is of the class and no setting."""
 
     model_config = {"frozen": True, "extra": "forbid"}
+
+    name: ClassVar[str]
+    elementwise: ClassVar[bool]
+    needs_base: ClassVar[bool] = False
+    parents: ClassVar[int | None] = None
 
 
 class MergeMethod(Protocol):
     """One equation. `elementwise`: any slice may be merged by itself; otherwise slices are whole projections."""
 
-    name: str
-    elementwise: bool
-    needs_base: bool
-    parents: int | None  # exact number of parents; None: two or more
+    name: ClassVar[str]
+    elementwise: ClassVar[bool]
+    needs_base: ClassVar[bool]
+    parents: ClassVar[int | None]  # exact number of parents; None: two or more
 
     def combine(self, parents: Sequence["Tensor"], base: "Tensor | None") -> "Tensor":
         """Merge equal-shaped tensors of the accumulation type (fp32, or fp64 for fp32 parents)."""
         ...
 
 
+MEMBERS = ("name", "elementwise", "needs_base", "parents", "combine")
 REGISTRY = {
     "soup": "journeyman.merging.methods.soup:Soup",
     "slerp": "journeyman.merging.methods.slerp:Slerp",
@@ -44,13 +49,7 @@ def make_method(config: str | dict[str, Any]) -> MergeMethod:
     """Build "soup" or {"name": "slerp", "t": 0.3}; outsiders give "module:Class". Raises UserError."""
     settings = {"name": config} if isinstance(config, str) else dict(config)
     name = str(settings.pop("name", "soup"))
-    module, _, attribute = REGISTRY.get(name, name).partition(":")
-    if not attribute:
-        raise UserError(f"merge method {name!r} is unknown: choose one of {', '.join(REGISTRY)} or module:Class")
-    try:
-        made: MergeMethod = getattr(import_module(module), attribute)(**settings)
-    except (ImportError, AttributeError) as error:
-        raise UserError(f"merge method {name!r} cannot be imported ({error}): give module:Class") from None
-    except ValidationError as error:
-        raise UserError(f"merge method {name!r}: {first_fault(error)}") from None
-    return made
+    if flags := sorted(settings.keys() & MEMBERS):
+        raise UserError(f"merge method {name!r}: {flags[0]} is what the method is, no setting: leave it out")
+    method: MergeMethod = made("merge method", name, REGISTRY, MEMBERS, settings)
+    return method

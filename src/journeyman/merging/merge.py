@@ -148,9 +148,8 @@ def _copy_kept(config: MergeConfig) -> tuple[dict[str, str], list[str]]:
 def _recipe(config: MergeConfig, method: MergeMethod, identities: Mapping[Path, Future[str]]) -> dict[str, Any]:
     settings: dict[str, Any] = getattr(method, "model_dump", dict)()
     digests = {path: identity.result() for path, identity in identities.items()}
-    chosen = {k: v for k, v in settings.items() if k not in ("elementwise", "needs_base", "parents")}
     recipe = {
-        "method": chosen,
+        "method": {"name": method.name, **settings},
         "parents": [[str(p), digests[p]] for p in config.parents],
         "base": None if config.base is None else [str(config.base), digests[config.base]],
         "keep": str(config.parents[config.keep]),

@@ -4,6 +4,7 @@ Linear where |cos| > 0.9995 or a norm is below 1e-8 (as mergekit does); one slic
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from pydantic import Field
@@ -18,10 +19,10 @@ TINY = 1e-8
 class Slerp(MethodSettings):
     """Spherical interpolation from the first parent (t = 0) to the second (t = 1)."""
 
-    name: str = "slerp"
-    elementwise: bool = False
-    needs_base: bool = False
-    parents: int | None = 2
+    name: ClassVar[str] = "slerp"
+    elementwise: ClassVar[bool] = False
+    needs_base: ClassVar[bool] = False
+    parents: ClassVar[int | None] = 2
     t: float = Field(0.5, ge=0, le=1)
 
     def combine(self, parents: Sequence[Tensor], base: Tensor | None) -> Tensor:

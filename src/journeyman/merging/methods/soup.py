@@ -1,6 +1,7 @@
 """Soup: theta = sum_m w_m theta_m, uniform w = 1/M unless weights (normalised to sum 1) are given."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -11,10 +12,10 @@ from journeyman.merging.base import MethodSettings
 class Soup(MethodSettings):
     """Average of the parents. `weights` None: uniform."""
 
-    name: str = "soup"
-    elementwise: bool = True
-    needs_base: bool = False
-    parents: int | None = None
+    name: ClassVar[str] = "soup"
+    elementwise: ClassVar[bool] = True
+    needs_base: ClassVar[bool] = False
+    parents: ClassVar[int | None] = None
     weights: tuple[float, ...] | None = None
 
     def combine(self, parents: Sequence[Tensor], base: Tensor | None) -> Tensor:

@@ -1,6 +1,7 @@
 """Task arithmetic: theta = theta_0 + lambda sum_m w_m (theta_m - theta_0), w_m = 1 unless weights are given."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -12,10 +13,10 @@ from journeyman.merging.base import MethodSettings
 class TaskArithmetic(MethodSettings):
     """Sum of task vectors on a base. `weights` None: 1 each."""
 
-    name: str = "task_arithmetic"
-    elementwise: bool = True
-    needs_base: bool = True
-    parents: int | None = None
+    name: ClassVar[str] = "task_arithmetic"
+    elementwise: ClassVar[bool] = True
+    needs_base: ClassVar[bool] = True
+    parents: ClassVar[int | None] = None
     scale: float = 1.0  # lambda
     weights: tuple[float, ...] | None = None
 

@@ -7,6 +7,7 @@ Trimming is per slice (as mergekit does), not over the whole vector as in the pa
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from pydantic import Field
@@ -18,10 +19,10 @@ from journeyman.merging.base import MethodSettings
 class Ties(MethodSettings):
     """Settings of TIES."""
 
-    name: str = "ties"
-    elementwise: bool = False
-    needs_base: bool = True
-    parents: int | None = None
+    name: ClassVar[str] = "ties"
+    elementwise: ClassVar[bool] = False
+    needs_base: ClassVar[bool] = True
+    parents: ClassVar[int | None] = None
     density: float = Field(0.5, gt=0, le=1)  # share of every task vector that is kept
     scale: float = 1.0  # lambda
 
