@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from journeyman.datasets.base import Attempt
-from journeyman.datasets.rl import build_rl
+from journeyman.datasets.rl import RlConfig, build_rl
 from journeyman.errors import UserError
 from journeyman.records.batch import Member
 from journeyman.records.episode import Sampling
@@ -113,3 +113,10 @@ def test_one_episode_is_never_used_twice(make_episode: EpisodeMaker, tmp_path: P
     episode = make_episode([T([1], [2])])
     with pytest.raises(UserError, match="exactly once"):
         build_rl({"g": [episode], "h": [episode]}, tmp_path / "d")
+
+
+def test_a_batch_without_a_row_is_refused_where_one_must_be(make_episode: EpisodeMaker, tmp_path: Path) -> None:
+    attempts = [make_episode([T([1], [2], fields={"source": "scripted"})], attempt=n) for n in range(2)]
+    with pytest.raises(UserError, match=r"no RL row is left .*'capture: scripted': 2"):
+        build_rl({"g": attempts}, tmp_path / "d", RlConfig(may_be_empty=False))
+    assert not (tmp_path / "d").exists()

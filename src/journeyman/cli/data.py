@@ -82,7 +82,8 @@ def rl(run: Path, policy: str, out: Path, reward: str, groups: int | None, subag
     chosen = groups_of(run, policy, reward, groups)
     credit = credit_of(run)
     said = None if credit is None else credit.model_dump(mode="json")
-    _shown(build_rl(chosen, out, RlConfig(reward_name=reward, credit=said, subagents=subagents)), out)
+    config = RlConfig(reward_name=reward, credit=said, may_be_empty=False, subagents=subagents)
+    _shown(build_rl(chosen, out, config), out)
     newest = list(newest_versions(Dataset.open(out, verify=False)).values())
     first = next((number for number, version in enumerate(newest) if version > 0), None)
     if first is None:

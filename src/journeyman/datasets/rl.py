@@ -25,6 +25,7 @@ class RlConfig(Record):
     reward_name: str = OPTIMISED
     routes: bool = True  # carry recorded experts into the rows, to be replayed
     credit: dict[str, Any] | None = None  # put on record: how the run makes advantages of rewards; None: no run says
+    may_be_empty: bool = True  # False: a batch without a row is refused
     subagents: bool = False  # True: children of the root run are trained under the same reward
 
 
@@ -89,7 +90,7 @@ def build_rl(
     """Write one RL batch to `out` (create-only): `groups` maps an explicit group id to its attempts.
 
     Raises UserError where reward names, temperatures, tokenizers or truncated supports would be mixed, or an episode
-    appears twice; SealBroken where an episode is not what was sealed.
+    appears twice, or no row is left where one must be; SealBroken where an episode is not what was sealed.
     """
     config = config or RlConfig()
     rows = Rows()
@@ -106,6 +107,9 @@ def build_rl(
             members.append(_member(rows, attempt, group_id, config, temperatures))
             task = task or _task_of(attempt)
         written.append(Group(id=group_id, task=task, members=tuple(members)))
+    if not rows.samples and not config.may_be_empty:
+        why = f"no RL row is left for {out}: excluded {dict(rows.excluded)}"
+        raise UserError(f"{why}: give graded episodes whose tokens a policy sampled")
     manifest = DatasetManifest(
         kind="rl",
         rows=len(rows.samples),

@@ -150,6 +150,8 @@ class Learner:
         manifest = dataset.manifest
         if manifest.kind != "rl":
             raise UserError(f"{dataset.directory} is a dataset of kind {manifest.kind!r}: RL trains on rl batches")
+        if not dataset.groups:
+            raise UserError(f"{dataset.directory} holds no group: type journeyman data rl RUN to build one that does")
         if manifest.reward_name != self.config.reward_name:
             raise UserError(
                 f"{dataset.directory} carries reward {manifest.reward_name!r}, this learner optimises "
