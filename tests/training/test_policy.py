@@ -17,7 +17,7 @@ from journeyman.training.learner import Learner
 from journeyman.training.policy import full_state, load_policy, publish
 from journeyman.training.sft import SftRun
 
-from .conftest import learner_config, random_row, write_rl, write_sft
+from .conftest import VOCABULARY, learner_config, random_row, write_rl, write_sft
 
 Change = Callable[[dict[str, Tensor]], None]
 LAYER = "model.layers.1.mlp.up_proj.weight"
@@ -88,3 +88,18 @@ def test_rows_of_another_tokenizer_are_not_trained(policy: Path, tmp_path: Path)
             SftRun(SftTrainConfig(dataset=sft, initial=initial, out=tmp_path / "out", state=tmp_path / "state"))
         with pytest.raises(UserError, match=f"tokenizer ffffffffffffffff and .* has {own}"):
             Learner(learner_config(initial, tmp_path)).step(0, batch)
+
+
+def test_ids_beyond_the_vocabulary_and_batches_without_a_group_are_not_trained(policy: Path, tmp_path: Path) -> None:
+    row = random_row(np.random.default_rng(0), [1, 2, VOCABULARY])
+    sft = write_sft(tmp_path / "sft", [row])
+    batch = write_rl(tmp_path / "rl", {"g": [(0.0, [row]), (1.0, [row])]})
+    empty = write_rl(tmp_path / "empty", {})
+    said = f"holds id {VOCABULARY} and .* has ids below {VOCABULARY}"
+    with pytest.raises(UserError, match=said):
+        SftRun(SftTrainConfig(dataset=sft, initial=policy, out=tmp_path / "out", state=tmp_path / "state"))
+    learner = Learner(learner_config(policy, tmp_path))
+    with pytest.raises(UserError, match=said):
+        learner.step(0, batch)
+    with pytest.raises(UserError, match="holds no group"):
+        learner.step(0, empty)

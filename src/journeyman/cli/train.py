@@ -73,7 +73,7 @@ def _check_versions(batches: list[Path]) -> None:
     from journeyman.store.dataset import Dataset
 
     for version, batch in enumerate(batches):
-        newest = max(newest_versions(Dataset.open(batch, verify=False)).values(), default=0)
+        newest = max(newest_versions(Dataset.open(batch)).values(), default=0)
         if newest > version:
             raise UserError(
                 f"{batch} was sampled by version {newest} of the policy, and the learner is at version {version} at "

@@ -5,6 +5,7 @@ manifest.json, DATASET.json (sha256 of every file; without it there is no datase
 experts.LAYERSxTOPK.u16, one row for every id but a segment's last, 65535 where none was recorded.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,13 +20,15 @@ from journeyman.records.batch import DatasetManifest, Group, Pack
 from journeyman.records.episode import Seal
 from journeyman.records.sample import Sample
 from journeyman.store.atomic import write_atomic
-from journeyman.store.reading import read_record, read_records
+from journeyman.store.reading import Damaged, read_record, read_records
 from journeyman.store.unfinished import begin, finish
 
 MARKER = "DATASET.json"
 AGAIN = "build it again"  # the remedy for a dataset that is damaged
 UNROUTED = 65_535  # in the experts' file: nothing was recorded at this position
+_RECORDS = ("samples.jsonl", "groups.jsonl", "packs.jsonl")
 _ARRAYS = (("tokens.i32", "<i4"), ("mask.u8", "u1"), ("logprobs.f32", "<f4"), ("versions.i32", "<i4"))
+_FILES = (*(name for name, _ in _ARRAYS), *_RECORDS, "manifest.json")
 
 
 class RowTokens(NamedTuple):
@@ -57,7 +60,7 @@ def write_dataset(
     for index, (name, dtype) in enumerate(_ARRAYS):
         column = [row[index] for row in rows]
         files[name] = (np.concatenate(column) if column else np.zeros(0)).astype(dtype).tobytes()
-    for name, records in (("samples.jsonl", samples), ("groups.jsonl", groups), ("packs.jsonl", packs)):
+    for name, records in zip(_RECORDS, (samples, groups, packs), strict=True):
         files[name] = b"".join(record.canonical() + b"\n" for record in records)
     files["manifest.json"] = manifest.canonical()
     files |= _experts(rows, routes)
@@ -93,17 +96,58 @@ class Dataset:
 
     @classmethod
     def open(cls, directory: Path, verify: bool = True) -> "Dataset":
-        """Open after checking every byte against the marker. Raises UserError naming the file that differs."""
+        """Open after checking every byte against the marker, and that rows, groups and packs lie within the arrays.
+
+        Raises UserError naming the file that differs or the row that does not.
+        """
         marker = directory / MARKER
         if not marker.exists():
             raise UserError(f"{directory} is not a finished dataset (no {MARKER}): {AGAIN}")
+        found = cls(directory)
         if verify:
-            for name, digest in read_record(marker, Seal, AGAIN).files.items():
+            files = read_record(marker, Seal, AGAIN).files
+            if lacking := [name for name in _FILES if name not in files]:
+                raise Damaged(f"{marker} does not speak of {lacking[0]}", AGAIN)
+            for name, digest in files.items():
                 path = directory / name
                 if not path.exists() or sha256_hex(path.read_bytes()) != digest:
                     what = f"it is not what {MARKER} says"
                     raise UserError(f"{path} is missing or changed since the dataset was written ({what}): {AGAIN}")
-        return cls(directory)
+            if fault := found._fault():
+                raise Damaged(f"{directory} is no sound dataset: {fault}", AGAIN)
+        return found
+
+    def _fault(self) -> str:
+        """What points outside the arrays or cannot be an id; "" where nothing does."""
+        sizes = {n: (self.directory / n).stat().st_size / np.dtype(dtype).itemsize for n, dtype in _ARRAYS}
+        tokens, rows = self.manifest.tokens, len(self.samples)
+        if odd := next((name for name, size in sizes.items() if size != tokens), ""):
+            return f"{odd} holds {sizes[odd]:g} values, the manifest says {tokens} tokens"
+        if rows != self.manifest.rows:
+            return f"samples.jsonl holds {rows} rows, the manifest says {self.manifest.rows}"
+        if len(self.groups) != self.manifest.groups:
+            return f"groups.jsonl holds {len(self.groups)} groups, the manifest says {self.manifest.groups}"
+        for index, sample in enumerate(self.samples):
+            if sample.offset < 0 or sample.length < 1 or sample.offset + sample.length > tokens:
+                return f"row {index} is of {sample.length} tokens from {sample.offset} on, there are {tokens}"
+        named = [(f"group {g.id!r}", i) for g in self.groups for m in g.members for i in m.rows]
+        named += [(f"pack {number}", i) for number, pack in enumerate(self.packs) for i in pack.rows]
+        if outside := next((f"{where} has row {i}" for where, i in named if not 0 <= i < rows), ""):
+            return f"{outside}, there are {rows}"
+        ids, mask = self._arrays[:2]
+        if tokens and (ids.min() < 0 or mask.max() > 1):
+            return f"an id is {ids.min()}" if ids.min() < 0 else f"a mask is {mask.max()}, not 0 or 1"
+        path = next(self.directory.glob("experts.*.u16"), None)
+        shape = None if path is None else re.fullmatch(r"experts\.(\d+)x(\d+)\.u16", path.name)
+        each = 2 * int(shape[1]) * int(shape[2]) if shape else 0
+        if path is not None and path.stat().st_size != each * sum(s.length - 1 for s in self.samples):
+            return f"{path.name} holds another number of experts than the rows have"
+        return ""
+
+    @property
+    def largest_id(self) -> int:
+        """The largest token id of all rows; -1 where there is none."""
+        return int(self._arrays[0].max(initial=-1))
 
     @cached_property
     def digest(self) -> str:

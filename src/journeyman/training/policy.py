@@ -69,8 +69,7 @@ def _plain(directory: Path, config: ModelConfig, seed: int) -> nn.Module:
         raise UserError(f"{directory} is not a policy directory (no config.json): give one written by train or merge")
     check_checkpoint(directory)
     torch.manual_seed(seed)
-    with reading(directory / "config.json", GIVE):
-        sees = "vision_config" in json.loads((directory / "config.json").read_bytes())
+    sees = "vision_config" in _config(directory)
     made = AutoModelForImageTextToText if sees else AutoModelForCausalLM
     try:
         loaded, told = made.from_pretrained(
@@ -99,13 +98,30 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
+def _config(directory: Path) -> dict[str, Any]:
+    """config.json. Raises UserError."""
+    path = directory / "config.json"
+    with reading(path, GIVE):
+        values = json.loads(path.read_bytes())
+        if not isinstance(values, dict):
+            raise ValueError(f"it is a {type(values).__name__}, not a table")
+    return values
+
+
 def check_goes_with(dataset: Dataset, directory: Path) -> None:
-    """Raise UserError where a dataset's ids are those of another tokenizer than the policy has."""
+    """Raise UserError where a dataset's ids are of another tokenizer than the policy has, or none of its own."""
     of_rows, own = dataset.manifest.tokenizer_digest, tokenizer_digest(directory)
     if of_rows and of_rows != own:
         raise UserError(
             f"{dataset.directory} was recorded with tokenizer {of_rows[:16]} and {directory} has "
             f"{own[:16] or 'none'}: give a policy of the same tokenizer, or build the dataset from its own episodes"
+        )
+    values = _config(directory)
+    size = values.get("vocab_size", (values.get("text_config") or {}).get("vocab_size"))
+    if size is not None and dataset.largest_id >= size:
+        raise UserError(
+            f"{dataset.directory} holds id {dataset.largest_id} and {directory} has ids below {size}: "
+            "give a policy of the same tokenizer, or build the dataset again"
         )
 
 
