@@ -157,7 +157,13 @@ def _shard(
     for step in steps:
         if step.treatment != "merged":
             for first, last in row_chunks(step.like, slice_bytes):
-                yield as_bytes(readers[step.giver].rows(step.keys[step.owners.index(step.giver)], first, last))
+                given = readers[step.giver].rows(step.keys[step.owners.index(step.giver)], first, last)
+                if step.like.floating and not torch.isfinite(given.sum(dtype=torch.float64)):
+                    owner = parents[step.giver].directory
+                    raise UserError(
+                        f"{step.key} of {owner}, which would be inherited, holds a NaN or an infinity: mend it there"
+                    )
+                yield as_bytes(given)
             continue
         wide = wide_for(step, parents, base)
         if step.spread is not None:
