@@ -224,3 +224,50 @@ def test_a_parent_of_another_tokenizer_or_of_none_is_refused(make_checkpoint: Ma
         run(tmp_path / "out", a, b)
     (b / "tokenizer.model").write_bytes(b"one")
     run(tmp_path / "out", a, b)
+
+
+def _header(text: bytes) -> bytes:
+    return len(text).to_bytes(8, "little") + text
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("config.json", b"{"),
+        ("config.json", b"[1]"),
+        ("tokenizer.json", b"\xff\xfe"),
+        ("tokenizer.json", b"[]"),
+        ("model.safetensors.index.json", b"{"),
+        ("model.safetensors.index.json", b"[]"),
+        ("model.safetensors.index.json", b'{"weight_map": 3}'),
+        ("CHECKPOINT.json", b"{"),
+        ("CHECKPOINT.json", b"[]"),
+        ("model.safetensors", _header(b"[]")),
+        ("model.safetensors", _header(b'{"w": []}')),
+        ("model.safetensors", _header(b'{"w": {"dtype": "F32", "shape": [1]}}')),
+        ("model.safetensors", _header(b'{"w": {"dtype": "F32", "shape": [1], "data_offsets": [0]}}')),
+        ("model.safetensors", _header(b'{"w": {"dtype": 4, "shape": "x", "data_offsets": [0, 4]}}')),
+        ("model.safetensors", _header(b'{"w": {"dtype": "F32", "shape": [-1], "data_offsets": [4, 0]}}')),
+        ("model.safetensors", b""),
+    ],
+)
+def test_a_damaged_file_of_a_parent_is_one_line_that_names_it(
+    make_checkpoint: MakeCheckpoint, tmp_path: Path, name: str, data: bytes
+) -> None:
+    a, b = make_checkpoint("a", random_tensors(1)), make_checkpoint("b", random_tensors(2))
+    (b / name).write_bytes(data)
+    with pytest.raises(UserError, match=name) as told:
+        run(tmp_path / "out", a, b)
+    assert "\n" not in str(told.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_tensor_of_one_side_that_is_not_finite_aborts(make_checkpoint: MakeCheckpoint, tmp_path: Path) -> None:
+    a = make_checkpoint("a", random_tensors(1))
+    for number, value in enumerate((float("nan"), float("inf"), float("-inf"))):
+        draft = torch.ones(4, 4, dtype=torch.bfloat16)
+        draft[2, 1] = value
+        b = make_checkpoint(f"b{number}", random_tensors(2) | {"draft": draft})
+        with pytest.raises(UserError, match=r"draft of .*, which would be inherited, holds a NaN or an infinity"):
+            run(tmp_path / "out", a, b)
+        assert not (tmp_path / "out").exists()

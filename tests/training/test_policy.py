@@ -59,17 +59,17 @@ def test_a_published_policy_with_one_bit_flipped_is_not_trained(policy: Path, tm
 
 
 def test_files_that_are_no_policy_are_one_line(policy: Path, tmp_path: Path) -> None:
-    for number, (name, data) in enumerate(
+    for number, (name, data, said) in enumerate(
         (
-            ("config.json", b"[]"),
-            ("config.json", b"{"),
-            ("config.json", json.dumps({"model_type": "nope"}).encode()),
-            ("model.safetensors", b"12345678"),
+            ("config.json", b"[]", "config.json is a list"),
+            ("config.json", b"{", "config.json is not JSON"),
+            ("config.json", json.dumps({"model_type": "nope"}).encode(), "give a whole policy directory"),
+            ("model.safetensors", b"12345678", "give a whole policy directory"),
         )
     ):
         directory = shutil.copytree(policy, tmp_path / str(number))
         (directory / name).write_bytes(data)
-        with pytest.raises(UserError, match=r"give a whole policy directory") as told:
+        with pytest.raises(UserError, match=said) as told:
             load_policy(directory, ModelConfig())
         assert "\n" not in str(told.value)
 

@@ -14,9 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import NonNegativeInt
 from torch import Tensor
 
 from journeyman.errors import UserError
+from journeyman.merging.lineage import WHOLE
+from journeyman.records.base import Record, first_fault
+from journeyman.store.config_file import read_values
 
 INDEX = "model.safetensors.index.json"
 DTYPES: dict[str, torch.dtype] = {
@@ -74,7 +78,7 @@ class Layout:
     def config(self) -> dict[str, Any]:
         """config.json; empty where there is none."""
         path = self.directory / "config.json"
-        return json.loads(path.read_bytes()) if path.exists() else {}
+        return read_values(path, WHOLE) if path.exists() else {}
 
     def close(self) -> None:
         """Close the shards that were read."""
@@ -110,15 +114,35 @@ class Layout:
         return data
 
 
-def _header(path: Path) -> tuple[int, dict[str, Any]]:
+class _Entry(Record):
+    """What a header says of one tensor."""
+
+    dtype: str
+    shape: tuple[NonNegativeInt, ...]
+    data_offsets: tuple[NonNegativeInt, NonNegativeInt]
+
+
+def _header(path: Path) -> tuple[int, dict[str, _Entry]]:
+    """Where the data begin, and the tensors in file order. Raises UserError."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             if length > path.stat().st_size:
                 raise ValueError("the header is longer than the file")
-            return 8 + length, json.loads(file.read(length))
+            header = json.loads(file.read(length))
+        if not isinstance(header, dict):
+            raise ValueError(f"its header is a {type(header).__name__}, not a table")
+        found = {key: _entry(key, entry) for key, entry in header.items() if key != "__metadata__"}
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is not a safetensors file ({error}): give {WHOLE}") from None
+    return 8 + length, dict(sorted(found.items(), key=lambda item: item[1].data_offsets))
+
+
+def _entry(key: str, entry: Any) -> _Entry:
+    try:
+        return _Entry.model_validate(entry)
     except ValueError as error:
-        raise UserError(f"{path} is not a safetensors file ({error}): give a checkpoint directory") from None
+        raise ValueError(f"{key}: {first_fault(error)}") from None
 
 
 def read_layout(directory: Path) -> Layout:
@@ -134,12 +158,8 @@ def read_layout(directory: Path) -> Layout:
     for name in names:
         at, header = _header(directory / name)
         size = (directory / name).stat().st_size
-        for key, entry in sorted(
-            ((k, v) for k, v in header.items() if k != "__metadata__"), key=lambda kv: kv[1]["data_offsets"]
-        ):
-            info = TensorInfo(
-                key, entry["dtype"], tuple(entry["shape"]), name, *(at + o for o in entry["data_offsets"])
-            )
+        for key, entry in header.items():
+            info = TensorInfo(key, entry.dtype, entry.shape, name, *(at + o for o in entry.data_offsets))
             _check(info, directory, size, tensors)
             tensors[key] = info
     _check_index(directory, tensors)
@@ -161,7 +181,9 @@ def _check_index(directory: Path, tensors: dict[str, TensorInfo]) -> None:
     path = directory / INDEX
     if not path.exists():
         return
-    index: dict[str, str] = json.loads(path.read_bytes())["weight_map"]
+    index = read_values(path, WHOLE).get("weight_map")
+    if not isinstance(index, dict):
+        raise UserError(f"{path} has no weight_map: give {WHOLE}")
     wrong = {k for k in index.keys() | tensors.keys() if k not in tensors or index.get(k) != tensors[k].shard}
     if wrong:
         raise UserError(f"{directory}: {sorted(wrong)[0]} is not where {INDEX} says: the checkpoint is incomplete")

@@ -1,15 +1,15 @@
-"""Who parents are and whether they belong together: one tokenizer, one configuration. Torch-free."""
+"""Who parents are and whether they belong together: one tokenizer, one configuration."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from journeyman.errors import UserError
 from journeyman.records.base import sha256_hex
-from journeyman.store.checkpoint import REMEDY, TOKENIZERS, check_checkpoint, sha256_file
-from journeyman.store.reading import reading
+from journeyman.store.checkpoint import TOKENIZERS, check_checkpoint, sha256_file
+from journeyman.store.config_file import read_values
 
+WHOLE = "a whole checkpoint directory"  # what to give where a file of one is damaged
 FREE = {  # of config.json: who saved it, how it is held, and heads that only one side may have
     "_name_or_path",
     "architectures",
@@ -59,24 +59,15 @@ def _tokenizers(directory: Path) -> dict[str, Any]:
     for name in (*TOKENIZERS, "merges.txt"):
         path = directory / name
         if name == "tokenizer.json" and path.exists():
-            parsed = _read_json(path)
+            parsed = read_values(path, WHOLE)
             found[name] = {k: v for k, v in parsed.items() if k in _TOKENIZER} if "model" in parsed else parsed
         elif path.exists():
             found[name] = sha256_file(path)
     return found
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    """A table from a JSON file of a parent. Raises UserError."""
-    with reading(path, REMEDY):
-        found = json.loads(path.read_bytes())
-        if not isinstance(found, dict):
-            raise ValueError(f"it is a {type(found).__name__}, not a table")
-    return found
-
-
 def _same_config(directories: Sequence[Path]) -> None:
-    found = {d: _flat(_read_json(d / "config.json")) for d in directories if (d / "config.json").exists()}
+    found = {d: _flat(read_values(d / "config.json", WHOLE)) for d in directories if (d / "config.json").exists()}
     if not found:
         return
     first, expected = next(iter(found.items()))

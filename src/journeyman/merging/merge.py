@@ -20,7 +20,8 @@ from journeyman.merging.verify import verify
 from journeyman.records.base import sha256_hex
 from journeyman.records.sample import Checkpoint
 from journeyman.store.atomic import write_atomic
-from journeyman.store.checkpoint import MARKER
+from journeyman.store.checkpoint import MARKER, read_checkpoint
+from journeyman.store.config_file import read_values
 from journeyman.store.unfinished import UNFINISHED, begin, finish
 
 CARD = "README.md"
@@ -73,9 +74,10 @@ def _merge(config: MergeConfig, emit: Emit, identities: Mapping[Path, Future[str
 
 def _finished(out: Path, recipe: dict[str, Any]) -> Checkpoint:
     path = out / RECIPE
-    if not path.exists() or json.loads(path.read_bytes())["recipe"] != recipe:
+    record = read_checkpoint(out)
+    if record is None or not path.exists() or read_values(path, "another --out").get("recipe") != recipe:
         raise UserError(f"{out} holds another checkpoint and is create-only: choose another name")
-    return Checkpoint.parse((out / MARKER).read_bytes())
+    return record
 
 
 def _begin(config: MergeConfig, plan: Plan) -> None:

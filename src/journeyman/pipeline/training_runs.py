@@ -37,14 +37,19 @@ async def process(module: str, config: Record | dict[str, Any], out: Path, progr
     text = config.model_dump_json(indent=1) if isinstance(config, Record) else json.dumps(config, indent=1, default=str)
     last: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="jm-train-") as directory:
-        path = Path(directory) / "config.json"
+        path, log = Path(directory) / "config.json", out.parent / f"{out.name}.log"
         write_atomic(path, text.encode())
-        started = await TrainingProcess.start(module, path, out.parent / f"{out.name}.log", 1)
+        begun = log.exists()
+        started = await TrainingProcess.start(module, path, log, 1)
         try:
             async for line in started.lines():
                 last = line
                 if line.get("event") == "progress":
                     progress.step(line["step"], line["total"], f"loss {line['loss']:.3f}" if "loss" in line else "")
+        except UserError as error:
+            if not begun and log.read_text(errors="replace").strip() == str(error):
+                log.unlink()  # it says nothing else
+            raise
         finally:
             await started.close()
     return last

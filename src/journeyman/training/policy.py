@@ -4,7 +4,6 @@ A directory holds config.json, model.safetensors, tokenizer files, chat_template
 (records.sample.Checkpoint). Without the marker there is no checkpoint; a published one never changes.
 """
 
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -20,14 +19,14 @@ from journeyman.records.base import sha256_hex
 from journeyman.records.sample import Checkpoint
 from journeyman.store.atomic import write_atomic
 from journeyman.store.checkpoint import MARKER, check_checkpoint, read_checkpoint, tokenizer_digest
+from journeyman.store.config_file import read_values
 from journeyman.store.dataset import Dataset
-from journeyman.store.reading import reading
 from journeyman.store.unfinished import UNFINISHED, begin, finish
 from journeyman.training.config import LearnerConfig, ModelConfig, SftTrainConfig
 from journeyman.training.sharding import placed, whole
 
 WEIGHTS = "model.safetensors"
-GIVE = "give a whole policy directory, as train or merge writes it"
+WHOLE = "a whole policy directory, as train or merge writes it"  # what to give where one is not
 VISION = re.compile(r"(^|\.)(visual|vision_\w+|multi_modal_projector|mm_projector|image_newline)(\.|$)")
 """Parameters that are held as they are: only the language model trains."""
 
@@ -69,7 +68,7 @@ def _plain(directory: Path, config: ModelConfig, seed: int) -> nn.Module:
         raise UserError(f"{directory} is not a policy directory (no config.json): give one written by train or merge")
     check_checkpoint(directory)
     torch.manual_seed(seed)
-    sees = "vision_config" in _config(directory)
+    sees = "vision_config" in read_values(directory / "config.json", WHOLE)
     made = AutoModelForImageTextToText if sees else AutoModelForCausalLM
     try:
         loaded, told = made.from_pretrained(
@@ -81,7 +80,7 @@ def _plain(directory: Path, config: ModelConfig, seed: int) -> nn.Module:
             ignore_mismatched_sizes=True,  # told below with what else differs
         )
     except Exception as error:  # whatever its readers make of a damaged file
-        raise UserError(f"{directory} holds no model that can be loaded ({_said(error)}): {GIVE}") from None
+        raise UserError(f"{directory} holds no model that can be loaded ({_said(error)}): give {WHOLE}") from None
     _check_loaded(directory, told)
     model: nn.Module = loaded
     # rows are never padded: an id that doubles as padding (often the end of turn) learns like any other
@@ -98,16 +97,6 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
-def _config(directory: Path) -> dict[str, Any]:
-    """config.json. Raises UserError."""
-    path = directory / "config.json"
-    with reading(path, GIVE):
-        values = json.loads(path.read_bytes())
-        if not isinstance(values, dict):
-            raise ValueError(f"it is a {type(values).__name__}, not a table")
-    return values
-
-
 def check_goes_with(dataset: Dataset, directory: Path) -> None:
     """Raise UserError where a dataset's ids are of another tokenizer than the policy has, or none of its own."""
     of_rows, own = dataset.manifest.tokenizer_digest, tokenizer_digest(directory)
@@ -116,7 +105,7 @@ def check_goes_with(dataset: Dataset, directory: Path) -> None:
             f"{dataset.directory} was recorded with tokenizer {of_rows[:16]} and {directory} has "
             f"{own[:16] or 'none'}: give a policy of the same tokenizer, or build the dataset from its own episodes"
         )
-    values = _config(directory)
+    values = read_values(directory / "config.json", WHOLE)
     size = values.get("vocab_size", (values.get("text_config") or {}).get("vocab_size"))
     if size is not None and dataset.largest_id >= size:
         raise UserError(
@@ -131,7 +120,9 @@ def _check_loaded(directory: Path, told: Mapping[str, Any]) -> None:
         found = sorted(str(key[0] if isinstance(key, tuple) else key) for key in told[f"{what}_keys"])
         if found:
             more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-            raise UserError(f"{directory}: the weights are not those of config.json: {what} {found[0]}{more}: {GIVE}")
+            raise UserError(
+                f"{directory}: the weights are not those of config.json: {what} {found[0]}{more}: give {WHOLE}"
+            )
 
 
 def _adapted(model: nn.Module, config: ModelConfig) -> nn.Module:
