@@ -79,6 +79,15 @@ def test_a_repair_takes_the_place_of_what_it_repairs_only_if_it_is_verified(
         assert manifest.excluded == {"sanitised: mask": 1}
 
 
+def test_the_mildest_route_is_the_one_that_was_asked_for(make_episode: EpisodeMaker, tmp_path: Path) -> None:
+    attempts = [make_episode(BAD_CALL), make_episode(GOOD, attempt=1)]
+    whole, cut = [0, 0, 1, 1, 0, 1, 1, 0, 1], [0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0]
+    manifest = build_sft(attempts, tmp_path / "t", SftConfig(sanitise=SanitiseConfig(how="truncate")))
+    assert (masks(tmp_path / "t"), manifest.excluded) == ([cut, whole], {"sanitised: truncate": 1})
+    manifest = build_sft(attempts, tmp_path / "d", SftConfig(sanitise=SanitiseConfig(how="discard")))
+    assert (masks(tmp_path / "d"), manifest.excluded) == ([whole], {"sanitised: discard": 1})
+
+
 def test_a_sound_demonstration_is_untouched(make_episode: EpisodeMaker, tmp_path: Path) -> None:
     episode = make_episode(GOOD)
     plain, checked = build_sft([episode], tmp_path / "a"), build_sft([episode], tmp_path / "b", ON)

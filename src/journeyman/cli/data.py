@@ -1,11 +1,12 @@
 """journeyman data: sealed episodes to training rows."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from journeyman.cli.display import Name, NewPlace, Real, console, next_step, table
+from journeyman.errors import UserError
 
 if TYPE_CHECKING:
     from journeyman.records.batch import DatasetManifest
@@ -36,10 +37,30 @@ def data() -> None:
 @click.option("--out", type=NewPlace(), required=True, help="Dataset directory, create-only.")
 @click.option("--max-length", type=click.IntRange(2), default=2048, show_default=True, help="Longer rows are dropped.")
 @click.option("--min-reward", type=Real(), help="Leave out episodes below this reward.")
-@click.option("--sanitise", is_flag=True, help="Mask, truncate or discard what a record shows to be wrong.")
+@click.option(
+    "--sanitise",
+    type=click.Choice(["mask", "truncate", "discard"]),
+    is_flag=False,
+    flag_value="mask",
+    help="The mildest that becomes of what a record shows to be wrong; by itself: mask.",
+)
+@click.option("--repairs", type=Name(), help="With --sanitise: whose episodes replace faulty ones, where verified.")
+@click.option("--ignore-empty-think/--train-empty-think", default=True, show_default=True)
+@click.option("--think-opened-by-prompt", is_flag=True, help="The generation prompt ends with <think>.")
+@click.option("--strict-whitespace", is_flag=True, help="Two newlines after an empty think span go with it at most.")
 @click.option("--subagents", is_flag=True, help="Train subagents' turns too.")
 def sft(
-    run: Path, policy: str, out: Path, max_length: int, min_reward: float | None, sanitise: bool, subagents: bool
+    run: Path,
+    policy: str,
+    out: Path,
+    max_length: int,
+    min_reward: float | None,
+    sanitise: Literal["mask", "truncate", "discard"] | None,
+    repairs: str | None,
+    ignore_empty_think: bool,
+    think_opened_by_prompt: bool,
+    strict_whitespace: bool,
+    subagents: bool,
 ) -> None:
     """Rows for SFT: loss on newly produced tokens only, each exactly once.
 
@@ -49,16 +70,29 @@ def sft(
     """
     from journeyman.datasets.sanitise import SanitiseConfig
     from journeyman.datasets.sft import SftConfig, build_sft
-    from journeyman.pipeline.selecting import attempts_of, started_from
+    from journeyman.pipeline.selecting import attempts_of, decoder_of, repairs_of, started_from
+    from journeyman.pipeline.state import SHIPPED_POLICY
 
+    if repairs is not None and sanitise is None:
+        raise UserError(f"--repairs {repairs} replaces what --sanitise finds to be wrong: give --sanitise too")
+    if repairs == policy:
+        raise UserError(
+            f"--repairs {repairs} is whose episodes the rows are of already: give another policy of the run"
+        )
     config = SftConfig(
         max_length=max_length,
         min_reward=min_reward,
-        sanitise=SanitiseConfig() if sanitise else None,
+        ignore_empty_think=ignore_empty_think,
+        think_opened_by_prompt=think_opened_by_prompt,
+        strict_whitespace=strict_whitespace,
+        sanitise=None if sanitise is None else SanitiseConfig(how=sanitise),
         subagents=subagents,
     )
-    _shown(build_sft(attempts_of(run, policy), out, config), out)
-    next_step("journeyman train sft {} --policy {} --out build/policy", out, started_from(run, sft=False))
+    attempts, started = attempts_of(run, policy), started_from(run, sft=False)
+    decode = decoder_of(SHIPPED_POLICY if started == "base" else Path(started))
+    repair = None if repairs is None else repairs_of(run, repairs)
+    _shown(build_sft(attempts, out, config, decode, repair=repair), out)
+    next_step("journeyman train sft {} --policy {} --out build/policy", out, started)
 
 
 @data.command()

@@ -33,6 +33,8 @@ class Finding(Record):
 class SanitiseConfig(Record):
     """When a row is worth keeping."""
 
+    how: Literal["mask", "truncate", "discard"] = "mask"
+    """The mildest route, a repair apart: `truncate` masks no single turn, `discard` keeps no faulty episode."""
     loop_length: int = 3  # the same calls so many turns in a row are a loop
     max_masked: float = 0.5  # share of an episode's sampled tokens; more masked ones discard it
 
@@ -94,10 +96,10 @@ def decide(turns: Sequence[Turn], findings: Sequence[Finding], config: SanitiseC
     told = tuple(findings)
     if not told:
         return Decision("keep")
-    if any(f.extent == "episode" for f in told):
+    if config.how == "discard" or any(f.extent == "episode" for f in told):
         return Decision("discard", findings=told)
-    cut = frozenset(f.turn_id for f in told if f.extent == "onward")
-    masked = frozenset(f.turn_id for f in told if f.extent == "turn")
+    cut = frozenset(f.turn_id for f in told if f.extent == "onward" or config.how == "truncate")
+    masked = frozenset(f.turn_id for f in told if f.extent == "turn" and config.how == "mask")
     sampled = {t.turn_id: t.sampled.end - t.sampled.start for t in turns}
     if sum(sampled.get(t, 0) for t in masked) > config.max_masked * sum(sampled.values()):
         return Decision("discard", findings=told)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import tomli_w
 from pydantic import Field, field_validator, model_validator
 
+from journeyman.datasets.sanitise import SanitiseConfig
 from journeyman.engines.registry import ENGINES
 from journeyman.errors import UserError
 from journeyman.merging.base import REGISTRY as MERGE_METHODS
@@ -29,6 +30,8 @@ from journeyman.worlds.curriculum import live_type
 from journeyman.worlds.registry import ENVIRONMENT_TYPES
 
 RECIPE_FILE = "a .toml file, e.g. recipes/quickstart.toml"  # what to give where a recipe is none
+LATER = {"sanitise": None, "ignore_empty_think": True, "think_opened_by_prompt": False, "strict_whitespace": False}
+"""Keys of [sft] younger than finished runs: where they change nothing they are no part of a recipe's identity."""
 MADE_BY = {"sft": "sft", "rl": "rl", "merged": "merge"}
 """Policy of a run -> the stage that makes it."""
 
@@ -121,6 +124,14 @@ class SftRecipe(Record):
     """Tokens; longer rows are dropped and counted."""
     min_reward: float | None = None
     """Demonstrations below this reward are left out; absent: all graded ones are used."""
+    sanitise: SanitiseConfig | None = None
+    """What becomes of demonstrations that their record shows to be faulty; absent: they stay whole."""
+    ignore_empty_think: bool = True
+    """An empty think span at the beginning of a reply is not trained."""
+    think_opened_by_prompt: bool = False
+    """The generation prompt ends with <think>, so that a reply begins inside the span."""
+    strict_whitespace: bool = False
+    """Two newlines after an empty think span go with it at most; else all white space."""
     optimiser: OptimiserConfig = OptimiserConfig(lr=1e-5, weight_decay=0.1)
     schedule: ScheduleConfig = ScheduleConfig(kind="cosine", warmup_fraction=0.05)
     model: ModelConfig = ModelConfig()
@@ -312,7 +323,11 @@ class Recipe(Record):
         """Digest of everything that changes results."""
         engine = self.engine.model_copy(update={"urls": ()})
         same = self.model_copy(update={"options": Options(), "engine": engine})
-        return sha256_hex(canonical_json(same.model_dump(mode="json", exclude={"tracking"})))
+        values = same.model_dump(mode="json", exclude={"tracking"})
+        for key, default in LATER.items():
+            if values["sft"][key] == default:
+                del values["sft"][key]
+        return sha256_hex(canonical_json(values))
 
 
 def load_recipe(path: Path, overrides: tuple[str, ...] = ()) -> Recipe:

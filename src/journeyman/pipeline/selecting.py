@@ -1,14 +1,19 @@
 """Choosing sealed episodes of a run for a dataset, with the outcome each has."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from journeyman.datasets.base import Attempt
+from journeyman.datasets.sanitise import Finding, Repair
 from journeyman.errors import UserError
 from journeyman.grading.episode import outcome_of
 from journeyman.pipeline.recipe import load_recipe
 from journeyman.records.grade import REPORTED
+from journeyman.records.outcome import Graded
 from journeyman.store.dataset import Dataset
 from journeyman.store.layout import Job
+from journeyman.store.sealed import SealedEpisode
+from journeyman.tokens.encoding import Encoder
 from journeyman.training.credit import CreditConfig
 
 
@@ -34,6 +39,35 @@ def groups_of(root: Path, policy: str, reward_name: str, limit: int | None = Non
     shared = len({group for group, _ in by_key}) < len(by_key)
     named = {(f"{task}/{group}" if shared else group): found for (group, task), found in sorted(by_key.items())}
     return dict(list(named.items())[:limit])
+
+
+def repairs_of(root: Path, policy: str) -> Repair:
+    """A repair by what a policy did of the same task: its best attempt that was not taken yet; None where none is left.
+
+    Raises UserError where the policy has no sealed episode.
+    """
+    left: dict[str, list[tuple[float, str, Attempt]]] = {}
+    for attempt in attempts_of(root, policy):
+        if isinstance(attempt.outcome, Graded):
+            task = attempt.episode.split("/")[2]
+            left.setdefault(task, []).append((attempt.outcome.reward, attempt.episode, attempt))
+    for found in left.values():
+        found.sort(key=lambda one: one[:2])
+
+    def repair(sealed: SealedEpisode, findings: Sequence[Finding]) -> Attempt | None:
+        found = left.get(sealed.episode.spec.task)
+        return found.pop()[2] if found else None
+
+    return repair
+
+
+def decoder_of(policy: Path) -> Callable[[Sequence[int]], str] | None:
+    """Ids to text with special tokens kept, by a policy's tokenizer; None where it has no tokenizer.json."""
+    path = policy / "tokenizer.json"
+    if not path.exists():
+        return None
+    encoder = Encoder(path.read_text())
+    return lambda ids: encoder.decode(list(ids))
 
 
 def credit_of(root: Path) -> CreditConfig | None:

@@ -9,6 +9,7 @@ from journeyman.episodes.run_one import ReadyTask
 from journeyman.pipeline.attempts import as_attempts, counted, mean_reward, runner, seed_of, tasks_of
 from journeyman.pipeline.plans import PlanBook
 from journeyman.pipeline.seen import usage, used
+from journeyman.pipeline.selecting import decoder_of
 from journeyman.pipeline.state import Run
 from journeyman.pipeline.workplace import open_workplace
 from journeyman.records.episode import EpisodeSpec
@@ -52,8 +53,16 @@ async def collect(run: Run) -> dict[str, Any]:
         cpu = opened.outside_cpu_seconds() - before
     dataset = run.job.data / "sft"
     if not (dataset / MARKER).exists():
-        config = SftConfig(max_length=run.recipe.sft.max_length, min_reward=run.recipe.sft.min_reward)
-        build_sft(as_attempts(finished), dataset, config)
+        sft = run.recipe.sft
+        config = SftConfig(
+            max_length=sft.max_length,
+            min_reward=sft.min_reward,
+            ignore_empty_think=sft.ignore_empty_think,
+            think_opened_by_prompt=sft.think_opened_by_prompt,
+            strict_whitespace=sft.strict_whitespace,
+            sanitise=sft.sanitise,
+        )
+        build_sft(as_attempts(finished), dataset, config, decoder_of(run.base_policy()))
     figures = {
         **used(usage(one) for one in finished),
         "reward": mean_reward(finished),
