@@ -64,11 +64,15 @@ def settings_of(**changes: Any) -> Callable[[Path], object]:
     ("damaged", "damage", "said"),
     [
         ("model.safetensors", shortened, "holds no model that can be loaded .SafetensorError: "),
-        ("model.safetensors", lambda path: path.write_bytes(b""), "holds no model that can be loaded .SafetensorError: "),
+        (
+            "model.safetensors",
+            lambda path: path.write_bytes(b""),
+            "holds no model that can be loaded .SafetensorError: ",
+        ),
         ("model.safetensors", reshaped, r"mismatched model\.norm\.weight"),
         ("model.safetensors", without_a_weight, r"missing model\.layers\.1\.mlp\.up_proj\.weight"),
-        ("config.json", shortened, r"config\.json is unreadable"),
-        ("config.json", lambda path: path.write_text("3"), "(unreadable|can be loaded)"),
+        ("config.json", shortened, r"config\.json is not JSON"),
+        ("config.json", lambda path: path.write_text("3"), "is a int, not a table"),
         ("config.json", settings_of(model_type="nonsense"), "holds no model that can be loaded .ValueError: "),
         ("config.json", settings_of(num_attention_heads=0), "holds no model that can be loaded .ZeroDivisionError: "),
         ("config.json", settings_of(num_hidden_layers=3), r"missing model\.layers\.2\."),
