@@ -23,6 +23,7 @@ _ENDINGS = _CAPITALISED.findall("VaneSeyDenMontWickTonFieldFordLeyMereGateBorneS
 _FIRST = _CAPITALISED.findall("AdaBenCaraDanEllaFinnGwenHugoInesJonKiraLeoMonaNilsOlgaPaulRitaSamTessUmarVeraWill")
 _LAST_ONSETS = _CAPITALISED.findall("BarCleDrayEwFalGrimHolIveKerrLamMalNashOdePemQuinRoweSalThornUllVosWynYorkZellAlm")
 _LAST_ENDINGS = ("", "er", "by", "ham", "man", "son", "wood", "worth")
+_HOLIDAYS = ("01-01", "05-01", "12-25", "12-26")
 
 
 def _owner(key: int) -> Split:
@@ -130,3 +131,21 @@ def draw_date(rng: random.Random, start: str, days: int) -> str:
 def shift_date(date: str, days: int) -> str:
     """An ISO date `days` later."""
     return (datetime.date.fromisoformat(date) + datetime.timedelta(days=days)).isoformat()
+
+
+def days_between(start: str, end: str) -> int:
+    """Days from one ISO date to another: the first counts, the last does not."""
+    return (datetime.date.fromisoformat(end) - datetime.date.fromisoformat(start)).days
+
+
+def is_working_day(date: str) -> bool:
+    """Whether offices are open on an ISO date: Monday to Friday, not at New Year, May Day or Christmas."""
+    return datetime.date.fromisoformat(date).weekday() < 5 and date[5:] not in _HOLIDAYS
+
+
+def working_day(date: str, days: int = 0) -> str:
+    """The ISO date `days` later, or the nearest working day beyond it; before it where `days` is not positive."""
+    found = shift_date(date, days)
+    while not is_working_day(found):
+        found = shift_date(found, 1 if days > 0 else -1)
+    return found

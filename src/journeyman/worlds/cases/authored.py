@@ -15,7 +15,7 @@ from journeyman.worlds.base import Pair, sample_axes
 from journeyman.worlds.cases.derivation import READ, Derivation, Value
 from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap
 from journeyman.worlds.cases.wording import HINTS, RUMOURS, USES
-from journeyman.worlds.lexicon import Figures, NoFiguresError, draw_companies, draw_people, scattered
+from journeyman.worlds.lexicon import Figures, NoFiguresError, draw_companies, draw_people, scattered, working_day
 
 if TYPE_CHECKING:
     from journeyman.worlds.cases.drive import Drive
@@ -157,7 +157,7 @@ class Authored(ABC, Generic[C]):
         first, second, *spare = draw_companies(rng, split, 8)
         people = draw_people(rng, split, self.roles)
         start = datetime.date(rng.choice((2026, 2027)), 2, 1)
-        today = (start + datetime.timedelta(days=rng.randrange(*_SEASONS[axes.get("season", "any")]))).isoformat()
+        today = working_day(start.isoformat(), rng.randrange(*_SEASONS[axes.get("season", "any")]))
         given = {
             "seed": seed,
             "split": split,

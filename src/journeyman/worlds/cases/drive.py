@@ -7,12 +7,12 @@ import random
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from journeyman.worlds.documents.folder import Folder, at, house, working_day
+from journeyman.worlds.documents.folder import Folder, at, house
 from journeyman.worlds.documents.mail import Message, Person, address
 from journeyman.worlds.documents.model import Block, Bullets, Document, Facts, Grid, Heading, House, Signatures, text
 from journeyman.worlds.documents.pptx import Deck, Plot, Slide
 from journeyman.worlds.documents.xlsx import Book, Cell, Chart, Formula, Note, Sheet, Value
-from journeyman.worlds.lexicon import people, shift_date
+from journeyman.worlds.lexicon import people, working_day
 
 Row = tuple[str | int | float, ...]
 
@@ -150,7 +150,7 @@ class Drive:
 
     def ago(self, days: int) -> str:
         """The working day on or before the day so many days ago."""
-        return working_day(shift_date(self.today, -days))
+        return working_day(self.today, -days)
 
 
 def plot(kind: str, categories: Sequence[str], **series: Sequence[float]) -> Plot:

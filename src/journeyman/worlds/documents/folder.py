@@ -79,12 +79,6 @@ def date(iso: str) -> datetime.date:
     return datetime.date.fromisoformat(iso[:10])
 
 
-def working_day(iso: str) -> str:
-    """The day itself, or the Friday before a weekend's."""
-    fallen = date(iso)
-    return (fallen - datetime.timedelta(days=max(0, fallen.weekday() - 4))).isoformat()
-
-
 def at(iso: str, hour: int, minute: int = 0) -> str:
     """A moment of a day, for mail."""
     return f"{iso[:10]}T{hour:02d}:{minute:02d}"

@@ -8,7 +8,7 @@ from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money, plot
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 
 class BudgetLine(Record):
@@ -65,7 +65,7 @@ def simulate(common: Common) -> BudgetLine:
         price=paid,
         one_off=one_off,
         other_units=rng.randint(20, 300),
-        adopted_on=shift_date(common.today, -rng.randint(120, 300)),
+        adopted_on=working_day(common.today, -rng.randint(120, 300)),
     )
 
 
@@ -107,7 +107,7 @@ def put_plans(drive: Drive, b: BudgetLine, controller: str, chair: str) -> None:
             plot=plot("column", tuple(b.plan_units), Units=tuple(float(v) for v in b.plan_units.values())),
         ),
         by=controller,
-        dated=shift_date(b.adopted_on, 60),
+        dated=working_day(b.adopted_on, 60),
     )
 
 
@@ -124,14 +124,14 @@ def put_actuals(drive: Drive, b: BudgetLine, controller: str, cfo: str) -> None:
         ),
         Tab("Other", ("Item", f"{currency} hundred"), ((f"One-off: {once}", b.one_off),), title="Other income"),
         by=controller,
-        dated=shift_date(today, -6),
+        dated=working_day(today, -6),
     )
     drive.paper(
         "method",
         "policies/variance_method.docx",
         "How variances are explained",
         by=cfo,
-        dated=shift_date(b.adopted_on, -30),
+        dated=working_day(b.adopted_on, -30),
         reference="POL/FC/6",
         rules=(
             "Actual sales are compared with the budget the board adopted.",

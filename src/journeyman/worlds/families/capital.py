@@ -9,7 +9,7 @@ from journeyman.worlds.cases.drive import Drive, Tab, money
 from journeyman.worlds.cases.model import decimal
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 QUARTERS = ("q1", "q2", "q3", "q4")
 
@@ -77,8 +77,8 @@ def simulate(common: Common, *, strict: str, leases_count: bool, fits: bool) -> 
         leases=leases,
         leases_count=leases_count,
         request=figures.draw(max(20, room // 3), room - 5) if fits else figures.draw(room + 6, room + 200),
-        loan_date=shift_date(common.today, -rng.randint(500, 900)),
-        bond_date=shift_date(common.today, -rng.randint(200, 450)),
+        loan_date=working_day(common.today, -rng.randint(500, 900)),
+        bond_date=working_day(common.today, -rng.randint(200, 450)),
     )
 
 
@@ -128,7 +128,7 @@ def put_documents(drive: Drive, c: Capital, officer: str, counsel: str) -> None:
         "facility/term_sheet_draft.pdf",
         "Term sheet",
         by=officer,
-        dated=shift_date(drive.today, -25),
+        dated=working_day(drive.today, -25),
         body=(f"Proposed: limit of {decimal(max(c.multiples.values()) + 55)} times Earnings, no cap on add-backs.",),
         status="DRAFT",
     )
@@ -149,7 +149,7 @@ def put_figures(drive: Drive, c: Capital, controller: str, officer: str) -> None
         "Earnings",
         Tab("Earnings", head, bridge, title=f"Earnings to {c.quarter}", note="Reported figures, closed."),
         by=controller,
-        dated=shift_date(today, -12),
+        dated=working_day(today, -12),
     )
     debt = (("Senior loans drawn", c.senior), ("Notes outstanding", c.notes), ("Lease liabilities", c.leases))
     drive.book(
@@ -158,7 +158,7 @@ def put_figures(drive: Drive, c: Capital, controller: str, officer: str) -> None
         "Debt",
         Tab("Debt", head, debt, (1,), title="Debt as in the balance sheet", chart=True),
         by=controller,
-        dated=shift_date(today, -12),
+        dated=working_day(today, -12),
     )
     drive.deck(
         "",
@@ -167,7 +167,7 @@ def put_figures(drive: Drive, c: Capital, controller: str, officer: str) -> None
         f"Figures to {c.last_quarter}",
         Slide("Earnings", (f"{currency} {money(c.last_earnings)} million over four quarters", "Trading in line")),
         by=officer,
-        dated=shift_date(today, -95),
+        dated=working_day(today, -95),
     )
     drive.mail(
         "",

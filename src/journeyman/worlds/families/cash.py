@@ -7,8 +7,8 @@ from journeyman.records.base import Record
 from journeyman.worlds.base import Rows
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
-from journeyman.worlds.documents.folder import day, working_day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.documents.folder import day
+from journeyman.worlds.lexicon import shift_date, working_day
 
 CHARGES = ("card", "transfer", "custody", "overdraft")
 _WAYS = ("night safe", "counter", "courier")
@@ -174,7 +174,7 @@ def _put_rules(drive: Drive, m: CashMonth, clerk: str, controller: str) -> None:
         "policies/closing_rules.docx",
         "Closing the cash books",
         by=controller,
-        dated=shift_date(m.end, -200),
+        dated=working_day(m.end, -200),
         reference="POL/CL/2",
         rules=(
             "Bank side: the balance of the statement, plus deposits in transit, less cheques the bank has not paid.",
@@ -190,7 +190,7 @@ def _put_rules(drive: Drive, m: CashMonth, clerk: str, controller: str) -> None:
         f"ledger/reconciliation_{m.last_period}.docx",
         f"Reconciliation {m.last_period}",
         by=clerk,
-        dated=shift_date(m.end, -25),
+        dated=working_day(m.end, -25),
         facts=(("Account", BANK), ("Charge booked", money(m.last_charge)), ("Rest", "0")),
         body=("Closed. Nothing is carried over.",),
     )

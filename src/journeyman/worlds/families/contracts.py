@@ -8,7 +8,7 @@ from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.model import Deleted, Inserted, text
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import shift_date, working_day
 
 GOODS = ("software", "freight", "cleaning", "payroll", "machines", "catering")
 CARRIERS = ("courier", "post", "portal")
@@ -71,8 +71,8 @@ def simulate(common: Common, *, governing: str, late: bool) -> Contract:
         if len(set(deadlines.values())) == 3:
             break
     deadline = deadlines[governing]
-    received = shift_date(deadline, rng.randint(1, 5) if late else -rng.randint(0, 9))
-    amended = shift_date(start, rng.randint(50, 120))
+    received = working_day(deadline, rng.randint(1, 5) if late else -rng.randint(0, 9))
+    amended = working_day(start, rng.randint(50, 120))
 
     def charged() -> tuple[tuple[int, int], tuple[int, ...]]:
         months, monthly = rng.choice((6, 9, 12, 18)), 10 * rng.randint(90, 960)
@@ -84,20 +84,20 @@ def simulate(common: Common, *, governing: str, late: bool) -> Contract:
         start=start,
         signed={"contract": "both", "amendment": "both" if governing == "amendment" else "one", "proposal": "none"},
         dated={
-            "contract": shift_date(start, -rng.randint(12, 40)),
+            "contract": working_day(start, -rng.randint(12, 40)),
             "amendment": amended,
-            "proposal": shift_date(amended, rng.randint(20, 60)),
+            "proposal": working_day(amended, rng.randint(20, 60)),
         },
         terms=terms,
         notices=notices,
         carrier=axes["carrier"],
-        sent=shift_date(received, -rng.randint(2, 7)),
+        sent=working_day(received, -rng.randint(2, 7)),
         received=received,
         renewal=renewal,
         monthly=monthly,
         governing=governing,
         deadline=deadline,
-        today=shift_date(received, rng.randint(2, 9)),
+        today=working_day(received, rng.randint(2, 9)),
     )
 
 
@@ -150,7 +150,7 @@ def put_changes(drive: Drive, c: Contract, manager: str, counsel: str) -> None:
         ),
         signed=(
             (mine, f"for {company}", c.dated["amendment"]),
-            (theirs, f"for {other}", shift_date(c.dated["amendment"], 4) if both else ""),
+            (theirs, f"for {other}", working_day(c.dated["amendment"], 4) if both else ""),
         ),
         reference="CT/118/A1",
     )
@@ -186,7 +186,7 @@ def put_trail(drive: Drive, c: Contract, manager: str, secretary: str, buyer: st
         signed=((drive.name(manager), f"for {drive.truth.legal_name}", c.sent),),
     )
     letters = [
-        (drive.rng.choice(("letter", "parcel")), shift_date(c.sent, -n), shift_date(c.sent, 3 - n))
+        (drive.rng.choice(("letter", "parcel")), working_day(c.sent, -n), working_day(c.sent, 3 - n))
         for n in range(48, 2, -3)
     ]
     book = [(f"P-{72 - len(letters) + i}", kind, "other matter", *days) for i, (kind, *days) in enumerate(letters)]
@@ -215,7 +215,7 @@ def put_trail(drive: Drive, c: Contract, manager: str, secretary: str, buyer: st
         "Fees",
         Tab("Fees", ("Month", currency, "Status"), tuple(months), (1,), title=f"Fees of {other}"),
         by=buyer,
-        dated=shift_date(c.received, -1),
+        dated=working_day(c.received, -1),
     )
     shared = other.split()[0]
     drive.export(
@@ -228,5 +228,5 @@ def put_trail(drive: Drive, c: Contract, manager: str, secretary: str, buyer: st
             ("CT/127", f"{shared} Training Ltd", "courses", 12, drive.name(buyer)),
             *((f"CT/{n}", f"Supplier {n}", what, 12, drive.name(buyer)) for n, what in enumerate(_OTHERS, 131)),
         ),
-        shift_date(c.received, -15),
+        working_day(c.received, -15),
     )

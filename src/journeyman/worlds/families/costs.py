@@ -8,7 +8,7 @@ from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 ACCOUNTS = ("pay", "services", "rent", "travel")
 ONE_OFFS = ("lawsuit", "removal", "flood", "recruiting", "jubilee", "licence fine")
@@ -100,7 +100,7 @@ def put_ledger(drive: Drive, b: CostBook, controller: str, analyst: str) -> None
             chart=True,
         ),
         by=controller,
-        dated=shift_date(drive.today, -15),
+        dated=working_day(drive.today, -15),
     )
     drive.export(
         "postings",
@@ -114,7 +114,7 @@ def put_ledger(drive: Drive, b: CostBook, controller: str, analyst: str) -> None
             ("J-48", "services", b.foreign, axes["function"], axes["neighbour"]),
             ("not booked", "rent of the last months, invoice to come", b.missing, "", axes["function"]),
         ),
-        shift_date(drive.today, -13),
+        working_day(drive.today, -13),
     )
     drive.book(
         "staff",
@@ -122,13 +122,13 @@ def put_ledger(drive: Drive, b: CostBook, controller: str, analyst: str) -> None
         "Staff",
         Tab("Staff", ("Measure", axes["function"]), (("Full-time equivalents", b.fte), ("Heads", b.heads))),
         by=analyst,
-        dated=shift_date(drive.today, -14),
+        dated=working_day(drive.today, -14),
     )
 
 
 def put_rulings(drive: Drive, b: CostBook, partner: str, controller: str) -> None:
     """Rules of the baseline and the controller's rulings (sources rules, rulings)."""
-    axes, dated = drive.truth.axes, shift_date(drive.today, -30)
+    axes, dated = drive.truth.axes, working_day(drive.today, -30)
     drive.paper(
         "rules",
         "project/baseline_rules.docx",
@@ -150,7 +150,7 @@ def put_rulings(drive: Drive, b: CostBook, partner: str, controller: str) -> Non
         signed=((drive.name(partner), "partner", dated),),
         reference="BL/2",
     )
-    ruled = shift_date(drive.today, -10)
+    ruled = working_day(drive.today, -10)
     drive.paper(
         "rulings",
         "ledger/rulings_of_controller.docx",
@@ -174,7 +174,7 @@ def put_voices(drive: Drive, b: CostBook, partner: str, controller: str, plant_l
         f"{axes['function'].capitalize()} speaks",
         Slide("One-offs", (f"{currency} {money(both)} thousand will not come again", "We are lean"), notes="Own view."),
         by=plant_lead,
-        dated=shift_date(drive.today, -19),
+        dated=working_day(drive.today, -19),
     )
     drive.mail(
         "",
@@ -191,7 +191,7 @@ def put_voices(drive: Drive, b: CostBook, partner: str, controller: str, plant_l
         "project/baseline_last_year.pdf",
         "Baseline of last year",
         by=partner,
-        dated=shift_date(drive.today, -380),
-        body=(f"Baseline of {day(shift_date(drive.today, -380))}: see the workbook of that project.",),
+        dated=working_day(drive.today, -380),
+        body=(f"Baseline of {day(working_day(drive.today, -380))}: see the workbook of that project.",),
         status="CLOSED",
     )

@@ -9,7 +9,7 @@ from journeyman.worlds.cases.drive import Drive, Tab, money, plot
 from journeyman.worlds.cases.model import decimal, percent
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 
 class Survey(Record):
@@ -67,7 +67,7 @@ def simulate_survey(common: Common, *, shows: bool) -> Survey:
 
 def put_method(drive: Drive, s: Survey, partner: str, analyst: str) -> None:
     """How the survey is read, and its field report (sources method, field)."""
-    axes, dated = drive.truth.axes, shift_date(drive.today, -30)
+    axes, dated = drive.truth.axes, working_day(drive.today, -30)
     drive.paper(
         "method",
         "survey/reading_rules.docx",
@@ -90,7 +90,7 @@ def put_method(drive: Drive, s: Survey, partner: str, analyst: str) -> None:
         reference="SV/3",
         status="AGREED",
     )
-    made = shift_date(drive.today, -16)
+    made = working_day(drive.today, -16)
     rows = (
         ("Completed interviews", money(s.completes)),
         ("of these answered too fast", money(s.fast)),
@@ -117,7 +117,7 @@ def put_answers(drive: Drive, s: Survey, analyst: str, lead: str, expert: str) -
         ),
         Tab("Named", ("Brand", "Mentions, several allowed"), ((target, s.mentions), (s.rival, s.mentions - 9))),
     )
-    drive.book("answers", "survey/answers.xlsx", "Answers", *tabs, by=analyst, dated=shift_date(drive.today, -15))
+    drive.book("answers", "survey/answers.xlsx", "Answers", *tabs, by=analyst, dated=working_day(drive.today, -15))
     drive.deck(
         "",
         "target/management_view.pptx",
@@ -129,7 +129,7 @@ def put_answers(drive: Drive, s: Survey, analyst: str, lead: str, expert: str) -
             plot=plot("column", names, Mentions=[float(s.mentions), float(s.mentions - 9)]),
         ),
         by=lead,
-        dated=shift_date(drive.today, -40),
+        dated=working_day(drive.today, -40),
     )
     drive.mail(
         "",
@@ -146,7 +146,7 @@ def put_answers(drive: Drive, s: Survey, analyst: str, lead: str, expert: str) -
         "survey/expert_call.pdf",
         "Note of an expert call",
         by=expert,
-        dated=shift_date(drive.today, -22),
+        dated=working_day(drive.today, -22),
         body=(f"The expert finds {target} and {s.rival} about equal, without figures.",),
     )
 
@@ -160,7 +160,7 @@ def put_before(drive: Drive, s: Survey, analyst: str) -> None:
         "Answers",
         Tab("Preferred", ("Brand", "Users who preferred it"), rows, title="Wave before, same question"),
         by=analyst,
-        dated=shift_date(drive.today, -200),
+        dated=working_day(drive.today, -200),
     )
 
 
@@ -182,7 +182,7 @@ def simulate_accounts(common: Common, *, moved: str, over: bool) -> Accounts:
     """A group that leads by its sum only; `moved` "before" or "after" the cut-off an account went to it."""
     rng, figures = common.rng, common.figures
     group, single, one, two, swing, rest = common.spare[:6]
-    cutoff = shift_date(common.today, -rng.randint(30, 70))
+    cutoff = working_day(common.today, -rng.randint(30, 70))
 
     def bought() -> tuple[tuple[int, int, int], tuple[int, ...]]:
         first, second, third = rng.randint(500, 1900), rng.randint(500, 1900), rng.randint(120, 480)
@@ -208,7 +208,7 @@ def simulate_accounts(common: Common, *, moved: str, over: bool) -> Accounts:
         revenue={n: revenue[n] for n in names},
         owners={n: group if n in (one, two) else n for n in names},
         move={swing: group},
-        moved_on=shift_date(cutoff, -rng.randint(3, 60) if moved == "before" else rng.randint(3, 25)),
+        moved_on=working_day(cutoff, -rng.randint(3, 60) if moved == "before" else rng.randint(3, 25)),
         cutoff=cutoff,
         internal=internal,
         total=base + internal,
@@ -239,7 +239,7 @@ def put_revenue(drive: Drive, a: Accounts, analyst: str, lead: str) -> None:
             chart=True,
         ),
         by=analyst,
-        dated=shift_date(drive.today, -20),
+        dated=working_day(drive.today, -20),
     )
     drive.deck(
         "",
@@ -248,18 +248,18 @@ def put_revenue(drive: Drive, a: Accounts, analyst: str, lead: str) -> None:
         f"{target} in short",
         Slide("No account is large", tuple(f"{n}: {money(v)}" for n, v in a.revenue.items()), notes="By account."),
         by=lead,
-        dated=shift_date(drive.today, -33),
+        dated=working_day(drive.today, -33),
     )
 
 
 def put_owners(drive: Drive, a: Accounts, partner: str, analyst: str, expert: str) -> None:
     """Who owns accounts, a change of hands, the rules (sources owners, moves, rules)."""
-    (account, buyer), dated = next(iter(a.move.items())), shift_date(drive.today, -26)
+    (account, buyer), dated = next(iter(a.move.items())), working_day(drive.today, -26)
     drive.export(
         "owners",
         "data/owners.csv",
         ("account", "group", "as_of"),
-        [(n, owner, shift_date(a.cutoff, -90)) for n, owner in a.owners.items()],
+        [(n, owner, working_day(a.cutoff, -90)) for n, owner in a.owners.items()],
         a.cutoff,
     )
     drive.paper(
@@ -292,6 +292,7 @@ def put_owners(drive: Drive, a: Accounts, partner: str, analyst: str, expert: st
         "",
         "mail/change_of_hands.eml",
         sender=expert,
+        organisation=f"{drive.name(expert).split()[-1]} Experts",
         to=analyst,
         dated=a.moved_on,
         subject=f"{account} sold",

@@ -8,7 +8,7 @@ from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
 from journeyman.worlds.cases.model import percent
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 TRIGGERS = {"share": "control", "asset": "assignment"}
 CLAUSES = {
@@ -80,9 +80,9 @@ def simulate(common: Common, *, deal: str, adds: bool, given: bool, condition: b
         consents={asked: "given" if given else "asked"},
         total=total,
         limit=max(2, share - rng.randint(0, 5)) if condition else share + rng.randint(1, 6),
-        signed_on=shift_date(today, -rng.randint(60, 300)),
-        ended_on=shift_date(today, -rng.randint(20, 50)),
-        asked_on=shift_date(today, -rng.randint(5, 15)),
+        signed_on=working_day(today, -rng.randint(60, 300)),
+        ended_on=working_day(today, -rng.randint(20, 50)),
+        asked_on=working_day(today, -rng.randint(5, 15)),
     )
 
 
@@ -97,14 +97,14 @@ def put_room(drive: Drive, r: Room, seller: str, associate: str) -> None:
         Tab("Contracts", ("Customer", f"{currency} thousand"), rows, title=f"Contracts of {target}, revenue of a year"),
         Tab("Whole", ("Item", f"{currency} thousand"), (("Revenue of the target, all customers", r.total),)),
         by=seller,
-        dated=shift_date(drive.today, -30),
+        dated=working_day(drive.today, -30),
     )
     drive.paper(
         "clauses",
         "room/clause_extracts.docx",
         "Clause extracts",
         by=associate,
-        dated=shift_date(drive.today, -18),
+        dated=working_day(drive.today, -18),
         facts=(("Target", target), ("Taken from", "the contracts as first signed"), ("Not seen", "later letters")),
         grid=(
             ("Customer", "Kind", "Words"),
@@ -112,7 +112,7 @@ def put_room(drive: Drive, r: Room, seller: str, associate: str) -> None:
         ),
     )
     for number, name in enumerate(sorted(r.clauses)[:3], 1):
-        dated = shift_date(r.signed_on, -100 * number)
+        dated = working_day(r.signed_on, -100 * number)
         drive.paper(
             "",
             f"room/contract_{name.lower()}.pdf",
@@ -154,14 +154,14 @@ def put_later(drive: Drive, r: Room, partner: str, associate: str, seller: str) 
         "room/status.csv",
         ("customer", "matter", "state", "date"),
         ((r.ended, "contract", "ended", r.ended_on), (r.consent, "consent to the deal", status, r.asked_on)),
-        shift_date(drive.today, -4),
+        working_day(drive.today, -4),
     )
     drive.paper(
         "terms",
         "deal/instructions.docx",
         "Instructions for the review",
         by=partner,
-        dated=shift_date(drive.today, -25),
+        dated=working_day(drive.today, -25),
         facts=(("Client", drive.truth.legal_name), ("Target", target), ("Deal", f"{r.deal} deal")),
         body=(
             "# What counts",
@@ -172,7 +172,7 @@ def put_later(drive: Drive, r: Room, partner: str, associate: str, seller: str) 
             f"If the contracts that still need a consent make up {r.limit} percent or more of the target's revenue, "
             "the consents become a condition of closing. Otherwise a covenant is enough.",
         ),
-        signed=((drive.name(partner), "partner", shift_date(drive.today, -25)),),
+        signed=((drive.name(partner), "partner", working_day(drive.today, -25)),),
     )
     drive.mail(
         "",

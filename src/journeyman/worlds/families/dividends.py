@@ -8,7 +8,7 @@ from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
 from journeyman.worlds.cases.model import decimal
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 
 class Dividend(Record):
@@ -29,7 +29,7 @@ class Dividend(Record):
 def simulate(common: Common, *, late: bool, covenant_binds: bool, allowed: bool) -> Dividend:
     """A proposal; `late`, the new shares were issued after the record day."""
     rng, figures = common.rng, common.figures
-    record_day = shift_date(common.today, rng.randint(5, 20) - 40)
+    record_day = working_day(common.today, rng.randint(5, 20) - 40)
 
     def shares() -> tuple[tuple[int, int, int], tuple[int, ...]]:
         issued, treasury, new = rng.randint(900, 4900), rng.randint(20, 190), rng.randint(40, 300)
@@ -58,7 +58,7 @@ def simulate(common: Common, *, late: bool, covenant_binds: bool, allowed: bool)
         issued=issued,
         treasury=treasury,
         new_shares=new,
-        issued_on=shift_date(record_day, rng.randint(1, 9) if late else -rng.randint(5, 60)),
+        issued_on=working_day(record_day, rng.randint(1, 9) if late else -rng.randint(5, 60)),
         record_day=record_day,
         per_share={"resolution": resolved, "draft": drafted},
         reserves=reserves,
@@ -72,7 +72,7 @@ def put_papers(drive: Drive, d: Dividend, secretary: str, cfo: str) -> None:
     """Resolution, draft, share register, loan extract (sources resolution, draft, register, loan)."""
     currency, name = drive.truth.currency, drive.truth.legal_name
     for source, status, shift in (("resolution", "ADOPTED", -6), ("draft", "DRAFT", -30)):
-        dated = shift_date(d.record_day, shift)
+        dated = working_day(d.record_day, shift)
         drive.paper(
             source,
             f"board/dividend_{source}.docx",
@@ -94,8 +94,8 @@ def put_papers(drive: Drive, d: Dividend, secretary: str, cfo: str) -> None:
             "Shares",
             ("Entry", "Shares, thousand", "Date"),
             (
-                ("Issued before this year", d.issued, shift_date(d.record_day, -700)),
-                ("Own shares held by the company", d.treasury, shift_date(d.record_day, -200)),
+                ("Issued before this year", d.issued, working_day(d.record_day, -700)),
+                ("Own shares held by the company", d.treasury, working_day(d.record_day, -200)),
                 ("New issue", d.new_shares, d.issued_on),
             ),
             title=f"Share register of {name}",
@@ -108,7 +108,7 @@ def put_papers(drive: Drive, d: Dividend, secretary: str, cfo: str) -> None:
         "loan/agreement_extract.docx",
         "Loan agreement, extract",
         by=cfo,
-        dated=shift_date(d.record_day, -500),
+        dated=working_day(d.record_day, -500),
         facts=(("Lender", drive.truth.other_party), ("Borrower", name)),
         body=(
             f"14.2 In one financial year payments to shareholders are not more than {currency} "
@@ -130,14 +130,14 @@ def put_accounts(drive: Drive, d: Dividend, cfo: str, auditor: str) -> None:
         "Reserves",
         Tab("Reserves", ("Line", f"{currency} k"), lines, title=f"Audited, {d.year}", note="Audited figures."),
         by=cfo,
-        dated=shift_date(d.record_day, -25),
+        dated=working_day(d.record_day, -25),
     )
     drive.paper(
         "rules",
         "policies/dividend_rules.md",
         "How a dividend is tested",
         by=auditor,
-        dated=shift_date(d.record_day, -90),
+        dated=working_day(d.record_day, -90),
         rules=(
             "Only a resolution that was adopted counts.",
             "The cost is shares entitled on the record day times the amount a share, in whole thousands, rounded down.",
@@ -149,7 +149,7 @@ def put_accounts(drive: Drive, d: Dividend, cfo: str, auditor: str) -> None:
         "",
         "market/broker_note.pdf",
         "Income stocks",
-        dated=shift_date(d.record_day, -12),
+        dated=working_day(d.record_day, -12),
         paper=drive.other,
         body=(f"We expect {currency} {decimal(d.per_share['draft'] + 9)} a share, on all issued shares.",),
     )

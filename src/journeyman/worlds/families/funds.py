@@ -7,7 +7,7 @@ from journeyman.records.base import Record
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import days_between, shift_date, working_day
 
 SOURCES = ("exchange", "broker", "committee")
 ASSETS = {"listed": "exchange", "thin": "broker", "private": "committee"}  # asset -> whose price the policy takes
@@ -46,7 +46,7 @@ class Fund(Record):
 def simulate(common: Common, *, late: bool) -> Fund:
     """A fund; `late`, the last subscription came after the cut-off and does not count."""
     rng, figures, axes = common.rng, common.figures, common.axes
-    valued_on = shift_date(common.today, -rng.randint(2, 6))
+    valued_on = working_day(common.today, -rng.randint(2, 6))
     source = ASSETS[axes["asset"]]
 
     def fees() -> tuple[tuple[int, int, int], tuple[int, ...]]:
@@ -69,14 +69,17 @@ def simulate(common: Common, *, late: bool) -> Fund:
     net = nav * counted // 100
 
     def priced() -> tuple[tuple[int, int], tuple[int, ...]]:
-        quantity = rng.randint(60, 180)
-        price = figures.draw(31, max(60, net // quantity))
+        quantity = rng.randint(10, min(60, net // 900))
+        price = figures.draw(net * 6 // (10 * quantity), net * 9 // (10 * quantity))
         return (quantity, price), (quantity * price,)
 
+    def near(value: int, per_cent: int) -> int:
+        return figures.draw(value * (100 - per_cent) // 100, value * (100 + per_cent) // 100)
+
     quantity, price = figures.settle(priced)
-    days_valued = (valued_on, shift_date(valued_on, -1))
-    prices = {s: {d: figures.draw(31, 400) for d in days_valued} for s in (source, axes["other_source"])}
-    prices[source][valued_on] = price
+    previous = working_day(valued_on, -1)
+    quoted = {source: price, axes["other_source"]: near(price, 7)}
+    prices = {s: {valued_on: value, previous: near(value, 4)} for s, value in quoted.items()}
     return Fund(
         name=f"{common.given['company']} {axes['strategy'].capitalize()} Fund",
         security=common.spare[0],
@@ -84,7 +87,7 @@ def simulate(common: Common, *, late: bool) -> Fund:
         source=source,
         other_source=axes["other_source"],
         valued_on=valued_on,
-        previous_day=days_valued[1],
+        previous_day=previous,
         prices=prices,
         quantity=quantity,
         cash=net + daily * (days - waived) - quantity * price,
@@ -94,8 +97,8 @@ def simulate(common: Common, *, late: bool) -> Fund:
         waiver=axes["waiver"],
         units=units,
         subscribed=subscribed,
-        subscribed_on=valued_on if late else shift_date(valued_on, -2),
-        cutoff=shift_date(valued_on, -1),
+        subscribed_on=valued_on if late else working_day(previous, -1),
+        cutoff=previous,
         share_class=axes["share_class"],
         nav=nav,
     )
@@ -103,7 +106,7 @@ def simulate(common: Common, *, late: bool) -> Fund:
 
 def put_rules(drive: Drive, f: Fund, manager: str, secretary: str) -> None:
     """Valuation policy, fee letter and an old draft of the policy (source policy)."""
-    currency, dated = drive.truth.currency, shift_date(f.valued_on, -300)
+    currency, dated = drive.truth.currency, working_day(f.valued_on, -300)
     drive.paper(
         "policy",
         "fund/valuation_policy.docx",
@@ -131,7 +134,7 @@ def put_rules(drive: Drive, f: Fund, manager: str, secretary: str) -> None:
         "fund/valuation_policy_draft.docx",
         f"Valuation policy: {f.name}",
         by=secretary,
-        dated=shift_date(f.valued_on, -20),
+        dated=working_day(f.valued_on, -20),
         body=(f"Proposal: use the price of the {f.other_source} for all holdings and waive no days. Not adopted.",),
         status="DRAFT",
     )
@@ -141,7 +144,10 @@ def put_rules(drive: Drive, f: Fund, manager: str, secretary: str) -> None:
         "Fee agreement",
         by=manager,
         dated=dated,
-        body=(f"The manager is paid {currency} {f.daily_fee} a day, accrued daily and paid after the quarter.",),
+        body=(
+            f"The manager is paid {currency} {f.daily_fee} a day, accrued daily and paid out at least every five "
+            "weeks. A day on which it is paid out is not counted, the day that is valued is.",
+        ),
         signed=((drive.name(manager), "for the fund", dated),),
     )
 
@@ -171,7 +177,7 @@ def put_books(drive: Drive, f: Fund, accountant: str, agent: str) -> None:
                 (f.security, money(f.quantity), ""),
                 ("Cash", "", money(f.cash)),
                 ("Fee a day", "", money(f.daily_fee)),
-                ("Days since the fee was last paid", str(f.fee_days), ""),
+                (f"Days since the fee was last paid, {day(shift_date(f.valued_on, -f.fee_days))}", str(f.fee_days), ""),
             ),
         ),
     )
@@ -184,13 +190,18 @@ def _put_register(drive: Drive, f: Fund, accountant: str, agent: str) -> None:
         "register/units.csv",
         ("entry", "class", "units", "received_on"),
         (
-            ("opening", f.share_class, f.units, shift_date(f.valued_on, -30)),
+            ("opening", f.share_class, f.units, working_day(f.valued_on, -60)),
             ("subscription", f.share_class, f.subscribed, f.subscribed_on),
         ),
         f.valued_on,
     )
     stale = f.prices[f.source][f.previous_day]
-    rows = ((f.security, f.quantity, stale, f.quantity * stale),)
+    fee = f.daily_fee * (f.fee_days - f.waived_days - days_between(f.previous_day, f.valued_on))
+    rows = (
+        (f.security, f.quantity, stale, f.quantity * stale),
+        ("Cash", "", "", f.cash),
+        ("Accrued fee", "", "", -fee),
+    )
     drive.book(
         "previous",
         f"valuations/valuation_{f.previous_day}.xlsx",

@@ -9,7 +9,7 @@ from journeyman.records.base import Record
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 CURRENCIES = ("USD", "GBP", "JPY", "SEK", "NOK")
 HORIZONS = ("q1", "q2", "q3", "q4")
@@ -74,7 +74,7 @@ def simulate(common: Common, *, state: Literal["below", "within"]) -> Exposure:
         other_forwards=rng.randint(100, 900),
         other_currency=axes["other_currency"],
         floors={axes["horizon"]: floor, HORIZONS[(index + 1) % 4]: other_floor},
-        approved_on=shift_date(common.today, -rng.randint(10, 40)),
+        approved_on=working_day(common.today, -rng.randint(10, 40)),
     )
 
 
@@ -86,7 +86,7 @@ def put_papers(drive: Drive, e: Exposure, treasurer: str, controller: str) -> No
         "policies/hedging_policy.docx",
         "Hedging policy",
         by=treasurer,
-        dated=shift_date(today, -260),
+        dated=working_day(today, -260),
         reference="POL/TR/4",
         rules=(
             "Exposure is sales less costs of the approved forecast. A later version counts once it is approved.",
@@ -129,7 +129,7 @@ def _put_deals(drive: Drive, e: Exposure, treasurer: str, controller: str) -> No
         "Deals",
         Tab("Deals", ("Kind", "Currency", "Amount k"), deals, title=f"Open deals for {e.horizon}"),
         by=treasurer,
-        dated=shift_date(today, -1),
+        dated=working_day(today, -1),
     )
     drive.paper(
         "minutes",
@@ -145,7 +145,7 @@ def _put_deals(drive: Drive, e: Exposure, treasurer: str, controller: str) -> No
         "market/rates.csv",
         ("pair", "rate"),
         [(f"EUR{c}", round(0.8 + drive.rng.random(), 4)) for c in CURRENCIES],
-        shift_date(today, -1),
+        working_day(today, -1),
     )
     drive.mail(
         "",

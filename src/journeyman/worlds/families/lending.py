@@ -8,7 +8,7 @@ from journeyman.worlds.base import Rows
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import shift_date, working_day
 
 KINDS = ("foreign", "affiliate", "disputed", "public")  # of debtors an agreement leaves out
 STOCKS = ("timber", "steel", "yarn", "grain", "tyres")
@@ -97,7 +97,7 @@ def simulate(common: Common) -> Collateral:
         drawn=now,
         term_loan=other,
         asked=asked,
-        closed=shift_date(common.today, -rng.randint(200, 700)),
+        closed=working_day(common.today, -rng.randint(200, 700)),
         debtor_names=names,
     )
 
@@ -173,7 +173,7 @@ def _put_request(drive: Drive, c: Collateral, lender: str, cfo: str, clerk: str)
         f"statements/statement_{shift_date(c.as_of, -30)[:7]}.pdf",
         f"Borrowing base statement {shift_date(c.as_of, -30)[:7]}",
         by=clerk,
-        dated=shift_date(c.as_of, -22),
+        dated=working_day(c.as_of, -22),
         facts=(("Available", str(c.drawn + c.reserve + 211)), ("Drawn", str(c.drawn - 17))),
         body=("As sent to the lender. Superseded with each month.",),
     )

@@ -8,7 +8,7 @@ from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money, plot
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 SECTORS = ("energy", "retail", "software", "health", "freight", "food")
 
@@ -94,11 +94,11 @@ def put_data(drive: Drive, p: Peers, analyst: str, director: str) -> None:
             "Values",
             ("Company", f"Market value and net debt, {currency} m"),
             tuple(p.values.items()),
-            title=f"As of {day(shift_date(today, -3))}",
+            title=f"As of {day(working_day(today, -3))}",
             chart=True,
         ),
         by=analyst,
-        dated=shift_date(today, -3),
+        dated=working_day(today, -3),
     )
     for source, year in (("earnings", p.year), ("old", p.last_year)):
         drive.book(
@@ -109,14 +109,14 @@ def put_data(drive: Drive, p: Peers, analyst: str, director: str) -> None:
                 "Earnings", ("Company", f"Earnings {currency} m"), tuple(p.earnings[year].items()), title=f"Year {year}"
             ),
             by=analyst,
-            dated=shift_date(today, -20 if source == "earnings" else -300),
+            dated=working_day(today, -20 if source == "earnings" else -300),
         )
     drive.paper(
         "scope",
         "mandate/method.docx",
         "Method of the valuation",
         by=director,
-        dated=shift_date(today, -40),
+        dated=working_day(today, -40),
         facts=(("Client", drive.truth.legal_name), ("Sector", p.sector)),
         body=(
             "# Peers",
@@ -136,7 +136,7 @@ def put_data(drive: Drive, p: Peers, analyst: str, director: str) -> None:
         f"Accounts {p.year}",
         Tab("Accounts", ("Line", f"{currency} m"), lines, title=f"{drive.truth.legal_name}, {p.year}"),
         by=analyst,
-        dated=shift_date(today, -60),
+        dated=working_day(today, -60),
     )
 
 
@@ -148,7 +148,7 @@ def put_profiles(drive: Drive, p: Peers, analyst: str, director: str) -> None:
         f"market/profile_{p.outsider.lower()}.pdf",
         f"Profile: {p.outsider}",
         by=analyst,
-        dated=shift_date(today, -70),
+        dated=working_day(today, -70),
         body=(
             f"{p.outsider} sells to {p.sector} customers and likes to be compared with them. Its main business is "
             f"{p.other_sector}.",
@@ -166,7 +166,7 @@ def put_profiles(drive: Drive, p: Peers, analyst: str, director: str) -> None:
             plot=plot("column", tuple(before), Earnings=tuple(float(v) for v in before.values())),
         ),
         by=director,
-        dated=shift_date(today, -90),
+        dated=working_day(today, -90),
     )
     drive.mail(
         "",

@@ -6,9 +6,9 @@ Invariant: one event starts the clock and one broken-off round of talks stops it
 from journeyman.records.base import Record
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
-from journeyman.worlds.documents.folder import date, day, house
+from journeyman.worlds.documents.folder import day, house
 from journeyman.worlds.documents.pptx import Slide
-from journeyman.worlds.lexicon import draw_date, shift_date
+from journeyman.worlds.lexicon import days_between, is_working_day, shift_date, working_day
 
 CLAIMS = ("debt", "delay", "defect", "licence")
 EVENTS = ("breach", "discovery", "demand")
@@ -44,36 +44,34 @@ def years_later(start: str, years: int) -> str:
     return f"{int(start[:4]) + years}{start[4:].replace('02-29', '02-28')}"
 
 
-def days_between(start: str, end: str) -> int:
-    """Days from `start` to `end`."""
-    return (date(end) - date(start)).days
-
-
 def simulate_claim(common: Common, *, trigger: str, new: bool, signed: bool, barred: bool) -> Claim:
     """A claim filed shortly before or after it expires; today is soon after."""
     rng, figures, axes = common.rng, common.figures, common.axes
-    breach = draw_date(rng, "2021-01-04", 500)
-    found = shift_date(breach, rng.randint(60, 250))
-    events = {"breach": breach, "discovery": found, "demand": shift_date(found, rng.randint(30, 120))}
+    breach = working_day("2021-01-04", rng.randrange(500))
+    found = working_day(breach, rng.randint(60, 250))
+    events = {"breach": breach, "discovery": found, "demand": working_day(found, rng.randint(30, 120))}
     began = events[trigger]
     old_years, new_years = rng.choice(((5, 3), (4, 3), (4, 5), (3, 4)))
-    talks_from = shift_date(events["demand"], rng.randint(20, 100))
+    talks_from = working_day(events["demand"], rng.randint(20, 100))
+    regular = years_later(began, new_years if new else old_years)
 
     def paused() -> tuple[tuple[int, int, int], tuple[int, ...]]:
         talks, standstill, courtesy = rng.randint(40, 300), rng.randint(30, 200), rng.randint(6, 60)
         right, other = (talks + standstill, talks) if signed else (talks, talks + standstill)
-        return (talks, standstill, courtesy), (right, other, right + courtesy)
+        ends = (shift_date(regular, right), shift_date(talks_from, talks), shift_date(talks_from, talks + courtesy))
+        open_then = all(is_working_day(end) for end in ends)
+        return (talks, standstill, courtesy), (right, other, right + courtesy) if open_then else (0, 0)
 
     talks, standstill, courtesy = figures.settle(paused)
     talks_to = shift_date(talks_from, talks)
-    last = shift_date(years_later(began, new_years if new else old_years), talks + (standstill if signed else 0))
-    filed = shift_date(last, rng.randint(1, 20) if barred else -rng.randint(0, 20))
+    last = shift_date(regular, talks + (standstill if signed else 0))
+    filed = working_day(last, rng.randint(1, 20) if barred else -rng.randint(0, 20))
     other = rng.choice([e for e in EVENTS if e != trigger])
     return Claim(
         kind=axes["claim"],
         events=events,
         triggers={kind: trigger if kind == axes["claim"] else other for kind in CLAIMS},
-        amended=shift_date(began, -rng.randint(3, 40) if new else rng.randint(3, 40)),
+        amended=working_day(began, -rng.randint(3, 40) if new else rng.randint(3, 40)),
         old_years=old_years,
         new_years=new_years,
         talks_from=talks_from,
@@ -82,7 +80,7 @@ def simulate_claim(common: Common, *, trigger: str, new: bool, signed: bool, bar
         standstill=standstill,
         signed=signed,
         filed=filed,
-        today=shift_date(filed, rng.randint(10, 40)),
+        today=working_day(filed, rng.randint(10, 40)),
     )
 
 
@@ -90,7 +88,7 @@ def put_clause(drive: Drive, c: Claim, partner: str, clerk: str) -> None:
     """The amended clause, the statement of claim and its stamp (sources clause, events)."""
     company, other = drive.truth.legal_name, drive.truth.other_party
     rest = next(t for kind, t in c.triggers.items() if kind != c.kind)
-    dated = shift_date(c.events["breach"], -200)
+    dated = working_day(c.events["breach"], -200)
     drive.paper(
         "clause",
         "contract/supply_contract_extract.docx",
@@ -105,9 +103,11 @@ def put_clause(drive: Drive, c: Claim, partner: str, clerk: str) -> None:
             f"22.2 A claim that begins to run before {c.amended} expires after {c.old_years} years; one that begins "
             f"to run on or after {c.amended} expires after {c.new_years} years.",
             "22.3 Talks stop the clock from the day they are taken up until the day one side breaks them off in "
-            "writing. Courtesies after that day change nothing. The days of talks are added to the period.",
+            "writing: the first of these days counts, the day of breaking off does not. Courtesies after that day "
+            "change nothing. The days of talks are added to the period.",
             "22.4 A standstill adds its days if, and only if, both parties have signed it.",
-            "22.5 A claim filed on the last day is in time.",
+            "22.5 A period of years ends on the same day of the year as it began. It is not prolonged where its last "
+            "day is a Sunday or a holiday. A claim filed on the last day is in time.",
         ),
         reference="SUP/22",
     )
@@ -137,7 +137,7 @@ def put_talks(drive: Drive, c: Claim, partner: str, associate: str) -> None:
         ("date", "who", "what"),
         (
             (c.talks_from, company, "talks taken up"),
-            (shift_date(c.talks_from, days_between(c.talks_from, c.talks_to) // 2), "both", "round two, no result"),
+            (working_day(c.talks_from, days_between(c.talks_from, c.talks_to) // 2), "both", "round two, no result"),
             (c.talks_to, other, "talks broken off in writing"),
             (c.last_mail, other, "greetings, no offer"),
         ),
@@ -152,13 +152,13 @@ def put_talks(drive: Drive, c: Claim, partner: str, associate: str) -> None:
         body=("We see no basis for further talks and break them off with this letter.",),
         paper=drive.other,
     )
-    signed = shift_date(c.talks_from, 6)
+    signed = working_day(c.talks_from, 6)
     drive.paper(
         "standstill",
         "talks/standstill.docx",
         "Standstill",
         by=partner,
-        dated=shift_date(c.talks_from, 4),
+        dated=working_day(c.talks_from, 4),
         body=(
             f"The parties agree that the period of section 22 stands still for a further {c.standstill} days, besides "
             "any days of talks. It binds when both have signed.",
@@ -191,7 +191,7 @@ def put_notes(drive: Drive, c: Claim, associate: str, counsel: str) -> None:
         f"{c.kind.capitalize()} claim against {drive.truth.other_party}",
         Slide("What happened when", tuple(f"{name}: {when}" for name, when in steps)),
         by=associate,
-        dated=shift_date(c.filed, -30),
+        dated=working_day(c.filed, -30),
     )
 
 
@@ -218,7 +218,7 @@ def simulate_loss(common: Common, *, binding: str) -> Loss:
     names = (axes["first_head"], axes["second_head"], axes["barred"])
 
     def lost() -> tuple[tuple[tuple[int, ...], int], tuple[int, ...]]:
-        amounts, saved = tuple(rng.randint(300, 1900) for _ in names), rng.randint(60, 280)
+        amounts, saved = tuple(rng.randint(6000, 19_000) for _ in names), rng.randint(600, 2800)
         right = amounts[0] + amounts[1] - saved
         return (amounts, saved), (right, right + amounts[2], right + saved)
 
@@ -228,7 +228,7 @@ def simulate_loss(common: Common, *, binding: str) -> Loss:
 
     def capped() -> tuple[tuple[int, int, int], tuple[int, ...]]:
         share, blocks, before = rng.randint(10, 30), rng.randint(loss * low // 3000, loss * high // 1000), 0
-        before = max(4, blocks + rng.choice((-1, 1)) * rng.randint(3, 30))
+        before = blocks + rng.choice((-1, 1)) * max(3, blocks * rng.randint(3, 30) // 100)
         inside = loss * low < 100 * share * blocks < loss * high
         return (share, blocks, before), (share * blocks, share * before) if inside else (0, 0)
 
@@ -237,8 +237,11 @@ def simulate_loss(common: Common, *, binding: str) -> Loss:
     today = common.today
 
     def late() -> tuple[tuple[int, int, int], tuple[int, ...]]:
-        daily, ran, more = rng.randint(2, 9), rng.randint(30, 220), rng.randint(8, 70)
-        return (daily, ran, more), (daily * ran, award + daily * ran, daily * (ran + more))
+        yearly = award * rng.randint(8, 12) // 100
+        daily, ran, more = max(1, yearly // 365), rng.randint(30, 220), rng.randint(8, 70)
+        worked = is_working_day(shift_date(today, -ran)) and is_working_day(shift_date(today, -ran - more))
+        right = (daily * ran, award + daily * ran, daily * (ran + more))
+        return (daily, ran, more), right if worked else (0, 0)
 
     daily, ran, more = figures.settle(late)
     breach = shift_date(today, -ran - more)
@@ -262,7 +265,7 @@ def simulate_loss(common: Common, *, binding: str) -> Loss:
 def put_contract(drive: Drive, x: Loss, partner: str, counsel: str) -> None:
     """Liability section and fee notes of two years (sources clause, fees)."""
     company, other, currency = drive.truth.legal_name, drive.truth.other_party, drive.truth.currency
-    dated = shift_date(x.breach, -700)
+    dated = working_day(x.breach, -700)
     drive.paper(
         "clause",
         "contract/liability_section.docx",
@@ -281,8 +284,8 @@ def put_contract(drive: Drive, x: Loss, partner: str, counsel: str) -> None:
             "31.2 The cap applies to loss. Interest is owed on top.",
             "# 32. Interest",
             f"32.1 In place of interest by law, {currency} {x.daily} thousand is owed for each day from the day the "
-            "contractor is in default, that is the day a demand falls due, to the day of the schedule. The day of "
-            "the breach does not matter.",
+            "contractor is in default, that is the day a demand falls due, to the day before the schedule. The day "
+            "of the breach does not matter.",
         ),
         signed=((drive.name(partner), f"for {company}", dated), (drive.counterpart, f"for {other}", dated)),
     )
@@ -293,13 +296,13 @@ def put_contract(drive: Drive, x: Loss, partner: str, counsel: str) -> None:
         "Fees",
         Tab("Fees", ("Item", f"{currency} thousand"), rows, title=f"Fees agreed with {other}"),
         by=counsel,
-        dated=shift_date(x.breach, -20),
+        dated=working_day(x.breach, -20),
     )
 
 
 def put_evidence(drive: Drive, x: Loss, expert: str, counsel: str, clerk: str) -> None:
     """The expert's loss report, the demand, a first estimate and the court's order (sources report, demand)."""
-    company, currency, made = drive.truth.legal_name, drive.truth.currency, shift_date(drive.today, -14)
+    company, currency, made = drive.truth.legal_name, drive.truth.currency, working_day(drive.today, -14)
     drive.paper(
         "report",
         "evidence/expert_report.docx",
@@ -314,16 +317,17 @@ def put_evidence(drive: Drive, x: Loss, expert: str, counsel: str, clerk: str) -
         ),
         grid=(("Head of loss", "Amount"), tuple((n.capitalize(), money(v)) for n, v in x.heads.items())),
         signed=((drive.name(expert), "expert", made),),
+        paper=house(drive.rng, f"{drive.name(expert).split()[-1]} Experts"),
     )
     drive.paper(
         "demand",
         "evidence/demand.pdf",
         "Demand for damages",
         by=counsel,
-        dated=shift_date(x.breach, 3),
+        dated=working_day(x.breach, 3),
         facts=(("Breach on", x.breach), ("Payment due on", x.due)),
         body=(f"The {x.kind} of {day(x.breach)} is a breach. We expect payment by {day(x.due)}.",),
-        signed=((drive.name(counsel), f"for {company}", shift_date(x.breach, 3)),),
+        signed=((drive.name(counsel), f"for {company}", working_day(x.breach, 3)),),
     )
     guess = tuple((name.capitalize(), value * 2) for name, value in x.heads.items())
     drive.book(
@@ -332,20 +336,24 @@ def put_evidence(drive: Drive, x: Loss, expert: str, counsel: str, clerk: str) -
         "Estimate",
         Tab("Estimate", ("Head", f"{currency} thousand"), guess, (1,), title="First estimate, before the report"),
         by=counsel,
-        dated=shift_date(x.breach, 12),
+        dated=working_day(x.breach, 12),
     )
     drive.paper(
         "",
         "court/order.pdf",
         "Order of the court",
-        dated=shift_date(drive.today, -9),
-        body=(f"The claimant files a schedule of its {x.kind} damages, with interest up to {day(drive.today)}.",),
+        dated=working_day(drive.today, -9),
+        body=(
+            f"The claimant files a schedule of its {x.kind} damages as of {day(drive.today)}, with interest as the "
+            "contract counts it.",
+        ),
         paper=house(drive.rng, f"{drive.truth.axes['court'].capitalize()} Court"),
     )
     drive.mail(
         "",
         "mail/heads_of_loss.eml",
         sender=expert,
+        organisation=f"{drive.name(expert).split()[-1]} Experts",
         to=counsel,
         dated=drive.ago(12),
         subject="Heads of loss",

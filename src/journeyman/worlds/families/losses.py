@@ -11,7 +11,7 @@ from typing import Literal
 from journeyman.records.base import Record
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Row, Tab
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 PACKAGE = "statistics.quantiles"
 LEVELS = {"quartile": (3, 4), "top_fifth": (4, 5), "upper_fifth": (3, 5)}  # cut, equal parts
@@ -104,7 +104,7 @@ def simulate(common: Common) -> Pool:
         other_exposure=other_exposure,
         reserve=figures.settle(held),
         claimed=figures.draw(60, 880),
-        reviewed=shift_date(common.today, -rng.randint(60, 300)),
+        reviewed=working_day(common.today, -rng.randint(60, 300)),
     )
 
 
@@ -148,7 +148,7 @@ def put_papers(drive: Drive, p: Pool, risk: str, analyst: str) -> None:
     """The rule and the one before it, rates, exposures, the tool's notes, the minutes that ask for the package."""
     for source, method, dated, status in (
         ("method", p.method, p.reviewed, ""),
-        ("", next(m for m in METHODS if m != p.method), shift_date(p.reviewed, -400), "SUPERSEDED"),
+        ("", next(m for m in METHODS if m != p.method), working_day(p.reviewed, -400), "SUPERSEDED"),
     ):
         drive.paper(
             source,
@@ -181,14 +181,14 @@ def _put_figures(drive: Drive, p: Pool, risk: str, analyst: str) -> None:
         "Loss rates",
         Tab("Rates", ("Quarter", "Basis points", "State"), tuple(rows), title=f"Loss rates of {p.name}", look="whole"),
         by=analyst,
-        dated=shift_date(today, -2),
+        dated=working_day(today, -2),
     )
     drive.export(
         "book",
         "pool/exposures.csv",
         ("pool", "exposure_thousand", "reserve_tenths", "currency"),
         ((p.name, p.exposure, p.reserve, currency), (p.other, p.other_exposure, p.reserve + 917, currency)),
-        shift_date(today, -1),
+        working_day(today, -1),
     )
 
 
@@ -199,7 +199,7 @@ def _put_notes(drive: Drive, p: Pool, risk: str, analyst: str) -> None:
         "tools/readme.md",
         "The stress tool",
         by=analyst,
-        dated=shift_date(today, -40),
+        dated=working_day(today, -40),
         body=(
             f"`{p.module}.py` has one function, `rate(rates)`: loss rates go in, as a list, the stress rate comes out. "
             "It is a starter and answers 0 until somebody finishes it.",
@@ -212,12 +212,12 @@ def _put_notes(drive: Drive, p: Pool, risk: str, analyst: str) -> None:
         "minutes/model_committee.pdf",
         "Model committee",
         by=risk,
-        dated=shift_date(today, -12),
+        dated=working_day(today, -12),
         body=(
             f"Sheets in which the rate was worked out by hand gave three different figures. The tool calls {PACKAGE}; "
             "the committee will test it on pools of its own.",
         ),
-        signed=((drive.name(risk), "chair", shift_date(today, -12)),),
+        signed=((drive.name(risk), "chair", working_day(today, -12)),),
     )
     drive.mail(
         "",

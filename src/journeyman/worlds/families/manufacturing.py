@@ -8,7 +8,7 @@ from journeyman.worlds.base import Rows
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 PRODUCTS = ("valve", "board", "gasket", "pump", "cable")
 MEASURES = ("leak", "gap", "wear", "noise")
@@ -54,7 +54,7 @@ def simulate_batch(common: Common) -> Batch:
     values = [*valid, void]
     rng.shuffle(values)
     readings = {str(i + 1): v for i, v in enumerate(values)}
-    made = shift_date(common.today, -rng.randint(6, 20))
+    made = working_day(common.today, -rng.randint(6, 20))
     letter = rng.choice("ABCDEFG")
     older, newer = letter, chr(ord(letter) + 1)
     holds, lapsed = (older, newer) if axes["revision"] == "older" else (newer, older)
@@ -65,7 +65,7 @@ def simulate_batch(common: Common) -> Batch:
         size=step + rng.randint(40, 300) if large else step - rng.randint(40, 300),
         made=made,
         revisions=(older, newer),
-        newer_from=shift_date(made, rng.randint(1, 4) if axes["revision"] == "older" else -rng.randint(1, 30)),
+        newer_from=working_day(made, rng.randint(1, 4) if axes["revision"] == "older" else -rng.randint(1, 30)),
         limits={holds: spec, lapsed: other_spec},
         customer_limit=customer,
         readings=readings,
@@ -83,7 +83,7 @@ def batch_rows(b: Batch, product: str) -> dict[str, Rows]:
         "mes": {
             "batches": [
                 {"batch_id": b.batch_id, "product": product, "size": b.size, "made_on": b.made},
-                {"batch_id": b.other_id, "product": product, "size": b.size + 60, "made_on": shift_date(b.made, 1)},
+                {"batch_id": b.other_id, "product": product, "size": b.size + 60, "made_on": working_day(b.made, 1)},
             ],
             "readings": [
                 *(
@@ -137,14 +137,14 @@ def put_batch(drive: Drive, b: Batch, product: str, measure: str, customer: str,
         "customer/quality_agreement.docx",
         f"Quality agreement with {customer}",
         by=lead,
-        dated=shift_date(b.made, -300),
+        dated=working_day(b.made, -300),
         facts=(("Customer", customer), ("Product", product)),
         body=(
             f"For every {product} the {measure} must not exceed {b.customer_limit}. Where the specification is "
             "stricter, the specification holds.",
             "A batch with an open deviation is not shipped.",
         ),
-        signed=((drive.name(lead), f"for {drive.truth.legal_name}", shift_date(b.made, -300)),),
+        signed=((drive.name(lead), f"for {drive.truth.legal_name}", working_day(b.made, -300)),),
         status="SIGNED",
     )
     _put_laboratory(drive, b, measure, customer, lead, lab)
@@ -166,17 +166,17 @@ def _put_laboratory(drive: Drive, b: Batch, measure: str, customer: str, lead: s
             chart=True,
         ),
         by=lab,
-        dated=shift_date(b.made, 2),
+        dated=working_day(b.made, 2),
     )
     drive.paper(
         "void",
         f"laboratory/{b.batch_id}_void_reading.pdf",
         f"Reading withdrawn: {b.batch_id}",
         by=lab,
-        dated=shift_date(b.made, 3),
+        dated=working_day(b.made, 3),
         facts=(("Batch", b.batch_id), ("Piece", b.void)),
         body=("The gauge had slipped; the reading is void and the piece was scrapped. It does not count.",),
-        signed=((drive.name(lab), "laboratory", shift_date(b.made, 3)),),
+        signed=((drive.name(lab), "laboratory", working_day(b.made, 3)),),
     )
     register = (
         (b.batch_id, b.deviation, "see GRC"),
@@ -184,7 +184,7 @@ def _put_laboratory(drive: Drive, b: Batch, measure: str, customer: str, lead: s
         ("B-211", "box bent", "closed"),
     )
     drive.export(
-        "register", "quality/deviations.csv", ("batch", "deviation", "status"), register, shift_date(drive.today, -5)
+        "register", "quality/deviations.csv", ("batch", "deviation", "status"), register, working_day(drive.today, -5)
     )
     drive.mail(
         "chaser",
@@ -249,7 +249,7 @@ def simulate_shift(common: Common) -> Shift:
         rate=rate,
         made=made,
         scrapped=scrapped,
-        held_on=shift_date(common.today, -rng.randint(2, 6)),
+        held_on=working_day(common.today, -rng.randint(2, 6)),
     )
 
 
@@ -300,7 +300,7 @@ def put_shift(drive: Drive, s: Shift, lead: str, planner: str, operator: str) ->
         "policies/counting_losses.docx",
         "How losses of a line are counted",
         by=lead,
-        dated=shift_date(s.held_on, -220),
+        dated=working_day(s.held_on, -220),
         reference="POL/OEE/1",
         rules=(
             f"Stops for {' and '.join(PLANNED)} are planned. They take minutes off the shift and are no loss.",
@@ -317,7 +317,7 @@ def put_shift(drive: Drive, s: Shift, lead: str, planner: str, operator: str) ->
         f"lines/{s.shift_id[:2]}_line_card.docx",
         f"Line card {s.shift_id[:2]}",
         by=planner,
-        dated=shift_date(s.held_on, -320),
+        dated=working_day(s.held_on, -320),
         facts=(("Pieces a minute", str(s.rate)), ("Minutes of a model shift", str(s.nominal))),
         body=("A model shift is for planning. What a shift had stands in the system.",),
     )
@@ -329,7 +329,7 @@ def _put_week(drive: Drive, s: Shift, lead: str, planner: str) -> None:
     weeks = tuple((f"Week {w}", drive.rng.randint(200, 700), drive.rng.randint(20, 150)) for w in range(21, 27))
     header = ("Week", "Lost minutes", "Scrapped")
     tab = Tab("Losses", header, weeks, (1, 2), look="whole", title="Losses by week", chart=True)
-    drive.book("weeks", "shifts/losses_by_week.xlsx", "Losses", tab, by=planner, dated=shift_date(s.held_on, -1))
+    drive.book("weeks", "shifts/losses_by_week.xlsx", "Losses", tab, by=planner, dated=working_day(s.held_on, -1))
     drive.export(
         "stops",
         f"shifts/{s.shift_id}_terminal.csv",
@@ -342,7 +342,7 @@ def _put_week(drive: Drive, s: Shift, lead: str, planner: str) -> None:
         "mail/losses_please.eml",
         sender=planner,
         to=lead,
-        dated=shift_date(s.held_on, 1),
+        dated=working_day(s.held_on, 1),
         subject=f"Losses of {s.shift_id}",
         body=f"The morning round made {money(s.made)} pieces of it. Can we have the causes by tomorrow?",
     )

@@ -9,7 +9,7 @@ from journeyman.worlds.cases.drive import Drive, Tab, money, plot
 from journeyman.worlds.cases.model import percent
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 METHODS = ("panel", "census", "tracker")
 LEVELS = ("works", "shop")
@@ -34,11 +34,11 @@ def simulate_market(common: Common, *, holds: str, level: str) -> Market:
     """A market whose study `holds` is the latest by the cut-off; one is older, one came too late."""
     rng, figures = common.rng, common.figures
     older, later = rng.sample([m for m in METHODS if m != holds], 2)
-    cutoff = shift_date(common.today, -rng.randint(40, 90))
+    cutoff = working_day(common.today, -rng.randint(40, 90))
     fielded = {
-        older: shift_date(cutoff, -rng.randint(150, 400)),
-        holds: shift_date(cutoff, -rng.randint(0, 60)),
-        later: shift_date(cutoff, rng.randint(2, 30)),
+        older: working_day(cutoff, -rng.randint(150, 400)),
+        holds: working_day(cutoff, -rng.randint(0, 60)),
+        later: working_day(cutoff, rng.randint(2, 30)),
     }
 
     def counted() -> tuple[tuple[int, int], tuple[int, ...]]:
@@ -78,7 +78,7 @@ def simulate_market(common: Common, *, holds: str, level: str) -> Market:
 
 def put_definition(drive: Drive, m: Market, partner: str, lead: str) -> None:
     """Definition of the market, price list and sales (sources brief, prices, sales)."""
-    axes, currency, dated = drive.truth.axes, drive.truth.currency, shift_date(drive.today, -20)
+    axes, currency, dated = drive.truth.axes, drive.truth.currency, working_day(drive.today, -20)
     drive.paper(
         "brief",
         "project/market_definition.docx",
@@ -105,7 +105,7 @@ def put_definition(drive: Drive, m: Market, partner: str, lead: str) -> None:
         "Prices",
         Tab("Prices", ("Level", currency), prices, title=f"Mean {axes['sector']} prices, {axes['region']}"),
         by=lead,
-        dated=shift_date(drive.today, -25),
+        dated=working_day(drive.today, -25),
     )
     quarter = m.sales // 4
     rows = (("Q1", quarter - 7), ("Q2", quarter + 12), ("Q3", quarter - 3), ("Q4", m.sales - 3 * quarter - 2))
@@ -122,7 +122,7 @@ def put_definition(drive: Drive, m: Market, partner: str, lead: str) -> None:
             chart=True,
         ),
         by=lead,
-        dated=shift_date(drive.today, -22),
+        dated=working_day(drive.today, -22),
     )
 
 
@@ -135,10 +135,10 @@ def put_studies(drive: Drive, m: Market, analyst: str, lead: str, member: str) -
         ("study", "field_work_ended", "units_thousand"),
         [(name, m.fielded[name], m.units[name]) for name in METHODS]
         + [(f"customs: {axes['left_out']}", m.cutoff, m.left_out)],
-        shift_date(drive.today, -12),
+        working_day(drive.today, -12),
     )
     for name in METHODS:
-        made = shift_date(m.fielded[name], 9)
+        made = working_day(m.fielded[name], 9)
         drive.paper(
             "",
             f"studies/{name}_{made}.{'pdf' if name == 'census' else 'docx'}",
@@ -163,7 +163,7 @@ def put_studies(drive: Drive, m: Market, analyst: str, lead: str, member: str) -
             plot=plot("column", names, Units=[float(m.units[n]) for n in METHODS]),
         ),
         by=analyst,
-        dated=shift_date(drive.today, -10),
+        dated=working_day(drive.today, -10),
     )
     drive.mail(
         "",
@@ -233,7 +233,7 @@ def simulate_entry(common: Common, *, own: bool) -> Entry:
 
 def put_entry(drive: Drive, e: Entry, partner: str, member: str, analyst: str) -> None:
     """Rules of the board, business plans, duties and investments (sources rules, plans, setup)."""
-    currency, axes, dated = drive.truth.currency, drive.truth.axes, shift_date(drive.today, -40)
+    currency, axes, dated = drive.truth.currency, drive.truth.axes, working_day(drive.today, -40)
     drive.paper(
         "rules",
         "board/resolution_on_entry.docx",
@@ -260,14 +260,14 @@ def put_entry(drive: Drive, e: Entry, partner: str, member: str, analyst: str) -
         "Plans",
         Tab("Plans", head, rows, title=f"{axes['sector'].capitalize()} plans by country", chart=True),
         by=analyst,
-        dated=shift_date(drive.today, -18),
+        dated=working_day(drive.today, -18),
     )
     drive.export(
         "setup",
         "plans/setup_and_duty.csv",
         ("country", "investment_thousand", "duty_a_month_thousand"),
         [(c, e.invest[c], e.duties[c]) for c in e.countries],
-        shift_date(drive.today, -16),
+        working_day(drive.today, -16),
     )
     told = {
         "open": "The licence is open to us.",
@@ -279,7 +279,7 @@ def put_entry(drive: Drive, e: Entry, partner: str, member: str, analyst: str) -
         "plans/licence_review.docx",
         "Review of licences",
         by=partner,
-        dated=shift_date(drive.today, -14),
+        dated=working_day(drive.today, -14),
         grid=(("Country", "State", "Remark"), tuple((c, e.licences[c], told[e.licences[c]]) for c in e.countries)),
     )
 
@@ -291,7 +291,7 @@ def put_voices(drive: Drive, e: Entry, partner: str, strategist: str, member: st
         "board/resolution_last_year.pdf",
         "Resolution on entry",
         by=member,
-        dated=shift_date(drive.today, -400),
+        dated=working_day(drive.today, -400),
         body=(f"The budget for entry is {drive.truth.currency} {money(e.old_budget)} thousand.",),
         status="REPLACED",
     )
@@ -304,7 +304,7 @@ def put_voices(drive: Drive, e: Entry, partner: str, strategist: str, member: st
             f"{e.closed} first", (f"{e.closed} looks cheap", f"{e.asked} looks cheap too"), notes="No licence check."
         ),
         by=strategist,
-        dated=shift_date(drive.today, -60),
+        dated=working_day(drive.today, -60),
     )
     drive.mail(
         "",
@@ -321,6 +321,6 @@ def put_voices(drive: Drive, e: Entry, partner: str, strategist: str, member: st
         "plans/travel_notes.md",
         "Travel notes",
         by=strategist,
-        dated=shift_date(drive.today, -50),
+        dated=working_day(drive.today, -50),
         body=("Good talks everywhere. No figures were given.",),
     )

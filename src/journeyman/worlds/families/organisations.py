@@ -8,7 +8,7 @@ from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Row, Tab, money
 from journeyman.worlds.documents.folder import day
 from journeyman.worlds.documents.pptx import Slide
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 GRADES = ("one", "two", "three", "four")
 
@@ -91,14 +91,14 @@ def put_register(drive: Drive, d: Department, analyst: str, hr_lead: str) -> Non
         "Register",
         Tab("Posts", ("Measure", "Number"), rows, title=f"Posts of {unit}", note="Posts, not people."),
         by=analyst,
-        dated=shift_date(drive.today, -12),
+        dated=working_day(drive.today, -12),
     )
     drive.export(
         "leads",
         "staff/leads.csv",
         ("grade", "people_with_a_leads_title", "of_these_lead_nobody"),
         [(g, d.titled[g], d.alone[g]) for g in GRADES],
-        shift_date(drive.today, -11),
+        working_day(drive.today, -11),
     )
     drive.deck(
         "",
@@ -109,14 +109,14 @@ def put_register(drive: Drive, d: Department, analyst: str, hr_lead: str) -> Non
             "Titles by grade", tuple(f"Grade {g}: {d.titled[g]} leads by title" for g in GRADES), notes="Titles only."
         ),
         by=hr_lead,
-        dated=shift_date(drive.today, -45),
+        dated=working_day(drive.today, -45),
     )
 
 
 def put_guideline(drive: Drive, d: Department, partner: str, hr_lead: str, client: str) -> None:
     """The guideline in force, the one before, cost of a lead, a mail (sources guideline, cost)."""
-    currency, unit, dated = drive.truth.currency, drive.truth.axes["unit"], shift_date(drive.today, -70)
-    old = shift_date(dated, -500)
+    currency, unit, dated = drive.truth.currency, drive.truth.axes["unit"], working_day(drive.today, -70)
+    old = working_day(dated, -500)
     drive.paper(
         "guideline",
         "rules/guideline_on_spans.docx",
@@ -147,7 +147,7 @@ def put_guideline(drive: Drive, d: Department, partner: str, hr_lead: str, clien
         body=(f"One lead has {d.old_guide} staff.",),
         status="REPLACED",
     )
-    made = shift_date(drive.today, -20)
+    made = working_day(drive.today, -20)
     drive.paper(
         "cost",
         "staff/cost_of_a_lead.docx",
@@ -186,7 +186,7 @@ class Movements(Record):
 def simulate_movements(common: Common, *, over: bool) -> Movements:
     """Staff on a day; `over`, more equivalents than the cap allows."""
     rng, figures = common.rng, common.figures
-    plan_day = shift_date(common.today, rng.randint(40, 100))
+    plan_day = working_day(common.today, rng.randint(40, 100))
 
     def working() -> tuple[tuple[int, int, int], tuple[int, ...]]:
         present, off, halves = figures.draw(240, 1400), rng.randint(4, 80), rng.randint(8, 140)
@@ -207,11 +207,11 @@ def simulate_movements(common: Common, *, over: bool) -> Movements:
         return (room, cost), (room, fte * cost)
 
     room, cost = figures.settle(capped)
-    late_exit = shift_date(plan_day, rng.randint(5, 40))
+    late_exit = working_day(plan_day, rng.randint(5, 40))
     return Movements(
         start=heads - signed + soon,
         day=plan_day,
-        exits={shift_date(plan_day, -rng.randint(5, 30)): soon, late_exit: later},
+        exits={working_day(plan_day, -rng.randint(5, 30)): soon, late_exit: later},
         entries={"signed": signed, "offered": offered},
         away=away,
         part_time=2 * halves,
@@ -235,12 +235,12 @@ def put_staff(drive: Drive, m: Movements, hr_lead: str, analyst: str) -> None:
         "Staff",
         Tab("Staff", ("Measure", "Heads"), rows, title=f"Staff of {unit}", note="From the staff register."),
         by=analyst,
-        dated=shift_date(drive.today, -4),
+        dated=working_day(drive.today, -4),
     )
     exits = [("leaves", f"last day of work {last}", heads) for last, heads in m.exits.items()]
     entries = [("joins", f"contract {state}, starts before {m.day}", heads) for state, heads in m.entries.items()]
     drive.export(
-        "moves", "staff/moves.csv", ("move", "remark", "heads"), [*exits, *entries], shift_date(drive.today, -3)
+        "moves", "staff/moves.csv", ("move", "remark", "heads"), [*exits, *entries], working_day(drive.today, -3)
     )
     offered = m.entries["offered"]
     drive.mail(
@@ -257,7 +257,7 @@ def put_staff(drive: Drive, m: Movements, hr_lead: str, analyst: str) -> None:
 
 def put_plan_rules(drive: Drive, m: Movements, partner: str, client: str, hr_lead: str) -> None:
     """Rules of the plan and its cap, an old plan (source rules)."""
-    dated = shift_date(drive.today, -35)
+    dated = working_day(drive.today, -35)
     drive.paper(
         "rules",
         "plan/planning_rules.docx",
@@ -284,7 +284,7 @@ def put_plan_rules(drive: Drive, m: Movements, partner: str, client: str, hr_lea
         "plan/plan_of_last_year.pdf",
         "Staff plan",
         by=hr_lead,
-        dated=shift_date(drive.today, -370),
+        dated=working_day(drive.today, -370),
         body=(f"Last year {money(m.start + 17)} heads were planned, offers included.",),
         status="CLOSED",
     )
@@ -295,14 +295,14 @@ def put_plan_rules(drive: Drive, m: Movements, partner: str, client: str, hr_lea
         "Where we stand",
         Slide("Hiring", (f"{sum(m.entries.values())} people are on their way", "Leave is as usual")),
         by=hr_lead,
-        dated=shift_date(drive.today, -15),
+        dated=working_day(drive.today, -15),
     )
     drive.paper(
         "",
         "plan/leave_policy.md",
         "Leave",
         by=partner,
-        dated=shift_date(drive.today, -210),
+        dated=working_day(drive.today, -210),
         body=("Who is on long leave keeps the post and is counted as a head, but not as an equivalent.",),
     )
 
@@ -316,5 +316,5 @@ def put_cost(drive: Drive, m: Movements, controller: str) -> None:
         "Cost",
         Tab("Cost", ("Item", f"{drive.truth.currency} a month"), rows, (1,), title="Cost of one equivalent"),
         by=controller,
-        dated=shift_date(drive.today, -28),
+        dated=working_day(drive.today, -28),
     )

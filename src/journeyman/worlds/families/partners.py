@@ -7,7 +7,7 @@ from journeyman.records.base import Record
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 
 class Waterfall(Record):
@@ -72,19 +72,19 @@ def simulate(common: Common) -> Waterfall:
         years=years,
         hurdle=hurdle,
         old_hurdle=old_hurdle,
-        amended_on=shift_date(common.today, -rng.randint(100, 400)),
+        amended_on=working_day(common.today, -rng.randint(100, 400)),
         carry=carry,
         investor=f"{stem} Pensions",
         share=share,
         other_investor=f"{stem} Insurance",
         other_share=other_share,
-        paid_on=shift_date(common.today, -rng.randint(1, 9)),
+        paid_on=working_day(common.today, -rng.randint(1, 9)),
     )
 
 
 def put_agreements(drive: Drive, w: Waterfall, manager: str, counsel: str) -> None:
     """Partnership agreement, its amendment, a draft that was not adopted (sources agreement, amendment)."""
-    signed = shift_date(w.paid_on, -365 * w.years - 40)
+    signed = working_day(w.paid_on, -365 * w.years - 40)
     drive.paper(
         "agreement",
         "fund/partnership_agreement.docx",
@@ -126,7 +126,7 @@ def put_agreements(drive: Drive, w: Waterfall, manager: str, counsel: str) -> No
         "fund/amendment_draft.pdf",
         "Proposal",
         by=manager,
-        dated=shift_date(w.paid_on, -8),
+        dated=working_day(w.paid_on, -8),
         body=(f"We propose {w.carry + 5} per cent for the manager. To be discussed with the partners.",),
         status="DRAFT",
     )
@@ -150,7 +150,7 @@ def put_accounts(drive: Drive, w: Waterfall, accountant: str) -> None:
         "Capital account",
         Tab("Capital", ("Line", f"{currency} k"), lines, title=f"Capital of {w.fund}"),
         by=accountant,
-        dated=shift_date(w.paid_on, -2),
+        dated=working_day(w.paid_on, -2),
     )
     rest = 100 - w.share - w.other_share
     listed = ((w.investor, w.share), (w.other_investor, w.other_share), ("Others", rest))
@@ -160,7 +160,7 @@ def put_accounts(drive: Drive, w: Waterfall, accountant: str) -> None:
         "Partners",
         Tab("Partners", ("Partner", "Per cent"), listed, (1,), title="Commitments", look="whole"),
         by=accountant,
-        dated=shift_date(w.paid_on, -60),
+        dated=working_day(w.paid_on, -60),
     )
     drive.mail(
         "",

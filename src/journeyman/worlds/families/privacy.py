@@ -9,7 +9,7 @@ from journeyman.records.base import Record
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import shift_date, working_day
 
 STARTS = ("found", "told")
 DATA = ("health", "pay", "contact", "travel", "school")
@@ -90,7 +90,7 @@ def simulate(common: Common, *, starts: str, late: bool, inform: bool) -> Breach
 
 def put_rules(drive: Drive, b: Breach, officer: str, counsel: str) -> None:
     """Breach procedure and a client's contract with a clock of its own (source rules)."""
-    data, dated = drive.truth.axes["data"], shift_date(drive.today, -240)
+    data, dated = drive.truth.axes["data"], working_day(drive.today, -240)
     start = {"found": "our own staff find the breach", "told": "the host tells us of the breach"}[b.starts]
     drive.paper(
         "rules",
@@ -118,13 +118,13 @@ def put_rules(drive: Drive, b: Breach, officer: str, counsel: str) -> None:
         "clients/data_clause.pdf",
         "Client contract, data clause",
         by=counsel,
-        dated=shift_date(dated, -100),
+        dated=working_day(dated, -100),
         facts=(("Client", drive.truth.other_party),),
         body=(
             f"The client is told of a breach within {b.client_hours} hours. This concerns the client only; what is "
             "owed to an authority follows from its own rules.",
         ),
-        signed=((drive.name(counsel), f"for {drive.truth.legal_name}", shift_date(dated, -100)),),
+        signed=((drive.name(counsel), f"for {drive.truth.legal_name}", working_day(dated, -100)),),
     )
 
 
@@ -157,7 +157,7 @@ def put_incident(drive: Drive, b: Breach, analyst: str, officer: str, registrar:
         "Records",
         Tab("Records", ("Item", "Records"), (*part, same), title=f"Lost {axes['data']} records"),
         by=analyst,
-        dated=shift_date(b.sent[:10], 1),
+        dated=working_day(b.sent[:10], 1),
     )
     drive.mail(
         "",

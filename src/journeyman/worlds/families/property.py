@@ -8,7 +8,7 @@ from journeyman.worlds.base import Rows
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import shift_date, working_day
 
 BUILDINGS = ("office", "store", "depot", "arcade", "clinic")
 CITIES = ("Leeds", "Lyon", "Porto", "Ghent")
@@ -125,7 +125,7 @@ def last_day(y: ServiceYear) -> str:
 
 def put_year(drive: Drive, y: ServiceYear, tenant: str, manager: str, accountant: str) -> None:
     """Lease, survey, ledger of costs, payments on account, the rules, last year's statement."""
-    signed = shift_date(first_day(y), -40)
+    signed = working_day(first_day(y), -40)
     drive.paper(
         "lease",
         f"leases/{y.lease_id}.docx",
@@ -182,7 +182,7 @@ def _put_settlement(drive: Drive, y: ServiceYear, tenant: str, manager: str, acc
         "policies/service_charge.docx",
         "How service charge is settled",
         by=accountant,
-        dated=shift_date(f"{y.year}-01-01", -100),
+        dated=working_day(f"{y.year}-01-01", -100),
         reference="POL/PM/3",
         rules=(
             "Recoverable are the costs of the year less what the lease keeps with the landlord.",
@@ -252,7 +252,7 @@ def simulate_repair(common: Common) -> Repair:
     bearers = {fault: "owner" if by_owner else "tenant"} | {
         f: rng.choice(("owner", "tenant")) for f in rng.sample(others, 1)
     }
-    needed = shift_date(common.today, rng.randint(3, 12))
+    needed = working_day(common.today, rng.randint(3, 12))
     first, second = common.spare[:2]
     quoted = [(f"{first} Works", cheap), (f"{second} Service", price)]
     insured = {
@@ -302,14 +302,14 @@ def put_repair(drive: Drive, r: Repair, tenant: str, manager: str, engineer: str
         f"leases/lease_{r.unit}.docx",
         f"Lease: {r.unit}",
         by=manager,
-        dated=shift_date(today, -700),
+        dated=working_day(today, -700),
         facts=(("Landlord", drive.truth.legal_name), ("Tenant", tenant), ("Unit", r.unit)),
         body=(
             "# 11. Repairs",
             f"Who bears what is in the table. What comes from {r.excused} the tenant bears, whatever it is.",
         ),
         grid=(("Repair of", "Borne by"), tuple(r.bearers.items())),
-        signed=((drive.name(manager), "for the landlord", shift_date(today, -700)),),
+        signed=((drive.name(manager), "for the landlord", working_day(today, -700)),),
         status="SIGNED",
     )
     tab = Tab(
@@ -319,13 +319,13 @@ def put_repair(drive: Drive, r: Repair, tenant: str, manager: str, engineer: str
         title=f"Quotes for {r.order_id}, {r.building}, {r.fault}",
         note=f"Work to be done on {r.needed_on}.",
     )
-    drive.book("quotes", f"orders/{r.order_id}_quotes.xlsx", "Quotes", tab, by=engineer, dated=shift_date(today, -2))
+    drive.book("quotes", f"orders/{r.order_id}_quotes.xlsx", "Quotes", tab, by=engineer, dated=working_day(today, -2))
     drive.paper(
         "report",
         f"orders/{r.order_id}_report.pdf",
         f"Engineer's report {r.order_id}",
         by=engineer,
-        dated=shift_date(today, -3),
+        dated=working_day(today, -3),
         facts=(
             ("Building", r.building),
             ("Unit", r.unit),
@@ -334,7 +334,7 @@ def put_repair(drive: Drive, r: Repair, tenant: str, manager: str, engineer: str
             ("Work on", day(r.needed_on)),
         ),
         body=("The fault is real and the scope of the quotes is the same.",),
-        signed=((drive.name(engineer), "engineer", shift_date(today, -3)),),
+        signed=((drive.name(engineer), "engineer", working_day(today, -3)),),
     )
     _put_mandate(drive, r, manager, engineer)
 
@@ -347,7 +347,7 @@ def _put_mandate(drive: Drive, r: Repair, manager: str, engineer: str) -> None:
         "policies/manager_mandate.docx",
         "Mandate of the property manager",
         by=manager,
-        dated=shift_date(today, -500),
+        dated=working_day(today, -500),
         reference="POL/PM/1",
         rules=(
             f"The manager orders repairs up to {currency} {r.limit}, never more than is left of the building's budget. "
@@ -356,11 +356,11 @@ def _put_mandate(drive: Drive, r: Repair, manager: str, engineer: str) -> None:
             "No contractor works on a day after its insurance has ended. The system has the insurance, no letter has.",
             "Take the lowest quote of those who may work that day. Left of the budget is budget less committed.",
         ),
-        signed=((drive.name(manager), "manager", shift_date(today, -500)),),
+        signed=((drive.name(manager), "manager", working_day(today, -500)),),
     )
     rows = tuple((f"WO-{n}", drive.rng.randint(90, 900)) for n in (411, 438, 467, 502))
     spent = Tab("Placed", ("Order", f"Placed {currency}"), rows, (1,), title=f"Orders placed, {r.building}")
-    drive.book("placed", "orders/orders_placed.xlsx", "Orders placed", spent, by=manager, dated=shift_date(today, -9))
+    drive.book("placed", "orders/orders_placed.xlsx", "Orders placed", spent, by=manager, dated=working_day(today, -9))
     cheap = min(r.quotes, key=lambda name: r.quotes[name])
     drive.mail(
         "letter",

@@ -10,7 +10,7 @@ from journeyman.worlds.base import Rows
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import shift_date, working_day
 
 GOODS = ("paper", "tiles", "pumps", "cables", "cheese", "glass")
 UNITS = ("crates", "rolls", "drums", "sets")
@@ -38,6 +38,8 @@ class Purchase(Record):
     invoice_id: str
     invoice_date: str
     invoiced: int  # quantity the supplier bills
+    billed_price: int  # what the supplier bills a unit at
+    freight: int
     total: int  # what the supplier asks for
     tolerance: int
     other_invoice_id: str  # of another supplier with a name alike
@@ -58,25 +60,33 @@ class Purchase(Record):
 def simulate(common: Common, *, changed: bool, over: bool) -> Purchase:
     """A purchase: `changed`, the order falls under the changed price; `over`, the invoice exceeds the tolerance."""
     rng, figures, axes, today = common.rng, common.figures, common.axes, common.today
-    change_date = shift_date(today, -rng.randint(70, 110))
-    order_date = shift_date(change_date, rng.randint(4, 20) if changed else -rng.randint(4, 20))
+    change_date = working_day(today, -rng.randint(70, 110))
+    order_date = working_day(change_date, rng.randint(4, 20) if changed else -rng.randint(4, 20))
 
     def bought() -> tuple[tuple[int, int, int], tuple[int, ...]]:
         accepted, rejected, price = rng.randint(24, 90), rng.randint(2, 9), rng.randint(21, 190)
         return (accepted, rejected, price), (accepted, accepted + rejected, price, price * accepted)
 
     accepted, rejected, price = figures.settle(bought)
-    invoiced = figures.draw(accepted + rejected + 1, accepted + rejected + 60)
-    other, tolerance = figures.draw(21, 190), figures.draw(40, 110)
-    excess = figures.draw(tolerance + 20, tolerance + 500) if over else figures.draw(11, tolerance - 1)
-    total = price * accepted + excess
+    other = figures.draw(21, 190)
+    billed_price = max(price, other) if over else price
+
+    def billed() -> tuple[tuple[int, int], tuple[int, ...]]:
+        extra = rejected + rng.randint(1, 12) if over else rng.choice([n for n in range(1, 9) if n != rejected])
+        invoiced, freight = accepted + extra, rng.randint(11, 95)
+        return (invoiced, freight), (invoiced, invoiced * billed_price + freight - accepted * price)
+
+    invoiced, freight = figures.settle(billed)
+    total = invoiced * billed_price + freight
+    excess = total - accepted * price
+    tolerance = 10 * rng.randint(3, max(3, (excess - 20) // 10)) if over else excess + rng.randint(1, 90)
     return Purchase(
         goods=axes["goods"],
         unit=axes["unit"],
         change=axes["change"],
         contract_price=other if changed else price,
         changed_price=price if changed else other,
-        contract_date=shift_date(today, -rng.randint(300, 600)),
+        contract_date=working_day(today, -rng.randint(300, 600)),
         change_date=change_date,
         order_id=f"PO-{rng.randint(1000, 9999)}",
         order_date=order_date,
@@ -84,10 +94,12 @@ def simulate(common: Common, *, changed: bool, over: bool) -> Purchase:
         received=accepted + rejected,
         rejected=rejected,
         cause=axes["cause"],
-        received_on=shift_date(order_date, rng.randint(10, 25)),
+        received_on=working_day(order_date, rng.randint(10, 25)),
         invoice_id=f"INV-{rng.randint(2000, 5999)}",
-        invoice_date=shift_date(order_date, rng.randint(26, 40)),
+        invoice_date=working_day(order_date, rng.randint(26, 40)),
         invoiced=invoiced,
+        billed_price=billed_price,
+        freight=freight,
         total=total,
         tolerance=tolerance,
         other_invoice_id=f"INV-{rng.randint(6000, 9999)}",
@@ -191,7 +203,7 @@ def put_contract(drive: Drive, p: Purchase, vendor: str, buyer: str) -> None:
         "",
         "supplier/offer_unsigned.pdf",
         f"Offer: {p.goods}",
-        dated=shift_date(p.change_date, 12),
+        dated=working_day(p.change_date, 12),
         facts=(("From", vendor),),
         paper=drive.other,
         status="OFFER",
@@ -228,11 +240,20 @@ def put_trail(drive: Drive, p: Purchase, vendor: str, other_vendor: str, buyer: 
         dated=p.invoice_date,
         facts=(("To", drive.truth.legal_name), ("Order", p.order_id), ("Due", day(shift_date(p.invoice_date, 30)))),
         grid=(
-            ("Position", "Quantity", f"Amount {currency}"),
-            ((f"{p.goods}, {unit}", str(p.invoiced), ""), ("Total with freight", "", money(p.total))),
+            ("Position", "Quantity", "Price", f"Amount {currency}"),
+            (
+                (f"{p.goods}, {unit}", str(p.invoiced), str(p.billed_price), money(p.invoiced * p.billed_price)),
+                ("Freight", "", "", money(p.freight)),
+                ("Total", "", "", money(p.total)),
+            ),
         ),
         paper=drive.other,
     )
+    _put_payables(drive, p, vendor, other_vendor, buyer, clerk)
+
+
+def _put_payables(drive: Drive, p: Purchase, vendor: str, other_vendor: str, buyer: str, clerk: str) -> None:
+    currency = drive.truth.currency
     items: tuple[tuple[Any, ...], ...] = (
         (p.invoice_id, vendor, p.total),
         (p.other_invoice_id, other_vendor, p.other_total),
@@ -247,7 +268,7 @@ def put_trail(drive: Drive, p: Purchase, vendor: str, other_vendor: str, buyer: 
         "Open items",
         Tab("Open", ("Invoice", "Supplier", f"Total {currency}"), items, (2,), title="Open supplier invoices"),
         by=clerk,
-        dated=shift_date(drive.today, -1),
+        dated=working_day(drive.today, -1),
     )
     drive.mail(
         "chaser",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from journeyman.records.base import Record
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 GOODS = ("tiles", "paper", "pumps", "cheese", "cables", "glass", "paint", "seeds")
 UNITS = ("cases", "boxes", "drums", "rolls", "sacks", "crates")
@@ -212,7 +212,7 @@ def put_papers(drive: Drive, r: Replenishment, planner: str, keeper: str) -> Non
         "policies/replenishment.docx",
         "Replenishment of the sites",
         by=planner,
-        dated=shift_date(today, -310),
+        dated=working_day(today, -310),
         reference="POL/SC/7",
         rules=(
             "What is needed covers the weekly demand for the weeks of cover, and the safety stock on top of it.",
@@ -240,7 +240,7 @@ def put_papers(drive: Drive, r: Replenishment, planner: str, keeper: str) -> Non
             title=f"{goods.capitalize()} at the {site}, {today}",
         ),
         by=keeper,
-        dated=shift_date(today, -1),
+        dated=working_day(today, -1),
     )
     _put_notes(drive, r, planner, keeper)
 
@@ -253,7 +253,7 @@ def _put_notes(drive: Drive, r: Replenishment, planner: str, keeper: str) -> Non
         "tools/readme.md",
         "The order tool",
         by=planner,
-        dated=shift_date(today, -200),
+        dated=working_day(today, -200),
         body=(
             f"`order.py` has one function, `order(d, w, s, h, c, r, k)`: demand a week, weeks of cover, safety stock, "
             f"stock in hand, to come, room, lot. It calls the functions of `{r.module}.py` one after the other.",
@@ -265,14 +265,14 @@ def _put_notes(drive: Drive, r: Replenishment, planner: str, keeper: str) -> Non
         "articles/other_articles.csv",
         ("article", "lot", "weeks"),
         [(g, r.other_lot + i, 2 + i) for i, g in enumerate(g for g in GOODS if g != goods)],
-        shift_date(today, -30),
+        working_day(today, -30),
     )
     drive.paper(
         "",
         f"orders/last_order_{site}.pdf",
         f"Order of {goods}, last month",
         by=keeper,
-        dated=shift_date(today, -31),
+        dated=working_day(today, -31),
         facts=(("Article", goods), ("Ordered", f"{r.last_order} {unit}"), ("Supplier", drive.truth.other_party)),
         body=("Placed by hand.",),
     )

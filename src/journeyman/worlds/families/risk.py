@@ -8,7 +8,7 @@ from journeyman.worlds.base import Rows
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 
 RATINGS = ("AA", "A", "BBB", "BB")
 FOREIGN = ("CAD", "AUD", "SGD", "NZD")
@@ -71,14 +71,14 @@ def simulate(common: Common) -> Exposure:
     at = rng.randrange(len(RATINGS) - 1)
     older, newer = RATINGS[at : at + 2] if rng.random() < 0.5 else RATINGS[at : at + 2][::-1]
     holds_newer = axes["rating"] == "newer"
-    rated_on = shift_date(today, -rng.randint(2, 30) if holds_newer else rng.randint(2, 9))
+    rated_on = working_day(today, -rng.randint(2, 30) if holds_newer else rng.randint(2, 9))
     holds, lapsed = (newer, older) if holds_newer else (older, newer)
     body = axes["body"]
-    open_until = shift_date(today, rng.randint(15, 90))
+    open_until = working_day(today, rng.randint(15, 90))
     if axes["idle"] == "officer":
         void = (idle, "treasurer", open_until)
     else:
-        void = (idle, body, shift_date(today, -rng.randint(1, 9)))
+        void = (idle, body, working_day(today, -rng.randint(1, 9)))
     exceptions = [void, *([(granted, body, open_until)] if waived else [])]
     rng.shuffle(exceptions)
     return Exposure(
@@ -133,7 +133,7 @@ def put_papers(drive: Drive, x: Exposure, bank: str, other: str, kind: str, offi
         "policies/counterparty_limits.docx",
         "Counterparty limits",
         by=officer,
-        dated=shift_date(today, -260),
+        dated=working_day(today, -260),
         reference="POL/TR/2",
         grid=(("Rating", f"Limit, thousand {currency}"), tuple((r, str(v)) for r, v in sorted(x.limits.items()))),
         rules=(
@@ -151,7 +151,7 @@ def put_papers(drive: Drive, x: Exposure, bank: str, other: str, kind: str, offi
         "rating",
         "counterparties/rating_letter.pdf",
         f"Rating of {bank}",
-        dated=min(x.rated_on, shift_date(today, -2)),
+        dated=min(x.rated_on, working_day(today, -2)),
         paper=drive.other,
         facts=(("Issuer", bank), ("Rating so far", older), ("New rating", newer), ("In force from", day(x.rated_on))),
         body=(f"Until {day(x.rated_on)} the rating {older} stays in force.",),
@@ -192,7 +192,7 @@ def _put_master(drive: Drive, x: Exposure, bank: str, other: str, officer: str, 
     """Master agreement, alerts, and a wish for more room."""
     today = drive.today
     signed = x.netting == "signed"
-    dated = shift_date(today, -300)
+    dated = working_day(today, -300)
     hand = dated if signed else ""
     drive.paper(
         "master",

@@ -9,7 +9,7 @@ from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Row, Tab
 from journeyman.worlds.cases.model import decimal
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import companies, shift_date
+from journeyman.worlds.lexicon import companies, working_day
 
 CONTROL = 5000  # hundredths of a percent: from here on a holder's whole stake counts
 
@@ -69,7 +69,7 @@ def simulate(common: Common, *, controls: bool, block: bool) -> Hit:
         customer=name,
         other_account=other_account,
         other_customer=f"{name.split()[0]} Services Ltd",
-        lists={shift_date(today, -rng.randint(70, 200)): namesake, shift_date(today, -rng.randint(4, 40)): listed},
+        lists={working_day(today, -rng.randint(70, 200)): namesake, working_day(today, -rng.randint(4, 40)): listed},
         checked_on=today,
         owners={n: owners[n] for n in names},
         holders={between: rng.randint(5050, 8900) if controls else rng.randint(1200, 4950)},
@@ -101,7 +101,7 @@ def crm_rows(h: Hit, segment: str, owner: str) -> dict[str, Rows]:
 
 def put_rules(drive: Drive, h: Hit, compliance: str, partner: str) -> None:
     """Screening policy and both lists (sources rules, lists)."""
-    dated = shift_date(h.old_list, -150)
+    dated = working_day(h.old_list, -150)
     drive.paper(
         "rules",
         "compliance/screening_policy.docx",
@@ -146,7 +146,7 @@ def _listed(drive: Drive, h: Hit) -> list[tuple[str, str]]:
 
 def put_owners(drive: Drive, h: Hit, analyst: str, counsel: str, compliance: str) -> None:
     """Register of owners, a holder's own owners, a hit report and a mail (sources owners, holder)."""
-    (between, share), made = next(iter(h.holders.items())), shift_date(drive.today, -2)
+    (between, share), made = next(iter(h.holders.items())), working_day(drive.today, -2)
     rows: tuple[Row, ...] = tuple((party, decimal(held)) for party, held in h.owners.items())
     drive.book(
         "owners",

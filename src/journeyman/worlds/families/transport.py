@@ -8,7 +8,7 @@ from journeyman.worlds.base import Rows
 from journeyman.worlds.cases.authored import Common
 from journeyman.worlds.cases.drive import Drive, Tab, money
 from journeyman.worlds.documents.folder import day
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import days_between, is_working_day, shift_date, working_day
 
 GOODS = ("tiles", "paper", "pumps", "cheese", "cables", "glass")
 HARMS = ("broken", "wet", "crushed", "stolen")
@@ -42,13 +42,6 @@ class HarmedShipment(Record):
         return days_between(self.delivered, self.noticed)
 
 
-def days_between(first: str, last: str) -> int:
-    """Days from one ISO date to another."""
-    import datetime
-
-    return (datetime.date.fromisoformat(last) - datetime.date.fromisoformat(first)).days
-
-
 def simulate(common: Common) -> HarmedShipment:
     """A shipment; the axes say which document governs, whether notice came in time, and whether the limit binds."""
     rng, figures, axes = common.rng, common.figures, common.axes
@@ -67,10 +60,11 @@ def simulate(common: Common) -> HarmedShipment:
     other_period = rng.choice([p for p in (4, 5, 6, 7, 8) if p != period])
     early, late = rng.randint(2, period), rng.randint(period + 1, 9)
     age, driver_age = (early, late) if axes["notice"] == "timely" else (late, early)
-    noticed = shift_date(common.today, -rng.randint(8, 20))
+    offered = [shift_date(common.today, -n) for n in rng.sample(range(8, 21), 13)]
+    noticed = next(d for d in offered if all(is_working_day(shift_date(d, -n)) for n in (0, age, driver_age)))
     delivered = shift_date(noticed, -age)
-    shipped = shift_date(delivered, -rng.randint(9, 16))
-    agreed = shift_date(shipped, rng.randint(3, 8) if governed == "terms" else -rng.randint(3, 40))
+    shipped = working_day(delivered, -rng.randint(9, 16))
+    agreed = working_day(shipped, rng.randint(3, 8) if governed == "terms" else -rng.randint(3, 40))
     governing, lapsed = ("terms", paper) if governed == "terms" else (paper, "terms")
     return HarmedShipment(
         shipment_id=f"SH-{rng.randint(1000, 4999)}",
@@ -83,7 +77,7 @@ def simulate(common: Common) -> HarmedShipment:
         limits={governing: rate, lapsed: other_rate},
         periods={governing: period, lapsed: other_period},
         paper=paper,
-        terms_day=shift_date(shipped, -rng.randint(400, 900)),
+        terms_day=working_day(shipped, -rng.randint(400, 900)),
         agreed_day=agreed,
         shipped=shipped,
         delivered=delivered,
@@ -112,8 +106,8 @@ def tms_rows(s: HarmedShipment, carrier: str, other_carrier: str) -> dict[str, R
                     "shipment_id": s.other_id,
                     "carrier": other_carrier,
                     "kilos": s.kilos // 2,
-                    "shipped_on": shift_date(s.shipped, 1),
-                    "delivered_on": shift_date(s.delivered, 1),
+                    "shipped_on": working_day(s.shipped, 1),
+                    "delivered_on": working_day(s.delivered, 1),
                 },
                 {
                     "shipment_id": s.earlier_id,
@@ -224,4 +218,4 @@ def put_trail(drive: Drive, s: HarmedShipment, carrier: str, harm: str, goods: s
     )
     rows = tuple((f"SH-{n}", drive.rng.randint(200, 3000), drive.rng.randint(0, 190)) for n in (611, 634, 702, 745))
     tab = Tab("Claims", ("Shipment", f"Claimed {currency}", f"Paid {currency}"), rows, (1, 2), title="Claims this year")
-    drive.book("log", "claims/claims_log.xlsx", "Claims log", tab, by=clerk, dated=shift_date(drive.today, -4))
+    drive.book("log", "claims/claims_log.xlsx", "Claims log", tab, by=clerk, dated=working_day(drive.today, -4))

@@ -11,7 +11,7 @@ from journeyman.worlds.cases.model import COUNTS, LEFT_OUT, CaseTruth, Claim, Fi
 from journeyman.worlds.criteria import any_of, check, none_of
 from journeyman.worlds.families import manufacturing
 from journeyman.worlds.families.manufacturing import Batch
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import shift_date, working_day
 from journeyman.worlds.scripts import call
 
 
@@ -289,7 +289,7 @@ class BatchRelease(CaseType[BatchTruth]):
             "policies/batch_release.docx",
             "Release of batches",
             by="quality_lead",
-            dated=shift_date(b.made, -260),
+            dated=working_day(b.made, -260),
             reference="POL/QA/7",
             rules=(
                 "The revision in force on the day a batch was made sets the limit of the specification.",

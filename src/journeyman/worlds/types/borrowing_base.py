@@ -10,7 +10,7 @@ from journeyman.worlds.cases.kind import CaseType
 from journeyman.worlds.cases.model import COUNTS, LEFT_OUT, CaseTruth, Field, Remark, Source, Systems, Trap
 from journeyman.worlds.families import lending
 from journeyman.worlds.families.lending import REVOLVER, Collateral, Debtor
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 from journeyman.worlds.scripts import call
 
 
@@ -239,7 +239,7 @@ class BorrowingBase(CaseType[BaseTruth]):
             "policies/collateral_guide.docx",
             "Guide to collateral statements",
             by="credit_officer",
-            dated=shift_date(truth.collateral.closed, 20),
+            dated=working_day(truth.collateral.closed, 20),
             reference="POL/CR/4",
             rules=(
                 "The agreement decides what counts; a borrower's own listing does not.",

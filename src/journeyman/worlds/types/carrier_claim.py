@@ -10,8 +10,8 @@ from journeyman.worlds.cases.kind import CaseType
 from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Source, Systems, Trap, spelled
 from journeyman.worlds.criteria import check, none_of
 from journeyman.worlds.families import transport
-from journeyman.worlds.families.transport import HarmedShipment, days_between
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.families.transport import HarmedShipment
+from journeyman.worlds.lexicon import days_between, working_day
 from journeyman.worlds.scripts import call
 
 DERIVATION = Derivation(
@@ -303,7 +303,7 @@ class CarrierClaim(CaseType[ClaimTruth]):
             "policies/claims_desk.docx",
             "Rules of the claims desk",
             by="supervisor",
-            dated=shift_date(s.terms_day, 30),
+            dated=working_day(s.terms_day, 30),
             reference="POL/TR/5",
             rules=(
                 "The document in force on the day the goods were handed over governs the claim.",

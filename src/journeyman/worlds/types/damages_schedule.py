@@ -9,7 +9,8 @@ from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
 from journeyman.worlds.cases.model import LEFT_OUT, CaseTruth, Field, Remark, Source, Trap
 from journeyman.worlds.families import litigation
-from journeyman.worlds.families.litigation import Loss, days_between
+from journeyman.worlds.families.litigation import Loss
+from journeyman.worlds.lexicon import days_between
 
 DERIVATION = Derivation(
     ("heads", "barred_head", "saved", "fees", "year", "percent", "daily", "due", "paid_until"),
@@ -140,7 +141,7 @@ class DamagesSchedule(CaseType[DamagesTruth]):
         clause = (
             ("not claimed", x.barred_head),
             ("cap", f"{x.percent} percent of the fee of {x.year}"),
-            ("interest", f"{x.daily} each day since due"),
+            ("interest", f"{x.daily} a day from due, the last day, {x.paid_until}, not counted"),
         )
         report = (*((name, str(value)) for name, value in x.heads.items()), ("saved, to take off,", str(x.saved)))
         fees = tuple((f"fee {year}", str(fee)) for year, fee in x.fees.items())

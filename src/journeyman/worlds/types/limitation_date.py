@@ -9,8 +9,8 @@ from journeyman.worlds.cases.drive import Drive
 from journeyman.worlds.cases.kind import CaseType
 from journeyman.worlds.cases.model import COUNTS, LEFT_OUT, CaseTruth, Field, Remark, Source, Trap
 from journeyman.worlds.families import litigation
-from journeyman.worlds.families.litigation import Claim, days_between, years_later
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.families.litigation import Claim, years_later
+from journeyman.worlds.lexicon import days_between, shift_date
 
 DERIVATION = Derivation(
     (
@@ -182,7 +182,7 @@ class LimitationDate(CaseType[LimitationTruth]):
             (f"begun before {c.amended}", f"{c.old_years} years"),
             (f"begun since {c.amended}", f"{c.new_years} years"),
         )
-        talks = (("begun", c.talks_from), ("broken off, the end", c.talks_to), ("greeting", c.last_mail))
+        talks = (("begun", c.talks_from), ("broken off, a day not counted,", c.talks_to), ("greeting", c.last_mail))
         signed = "both, so it counts" if c.signed else "one, so it does not count"
         return (
             Source("clause", "clause.txt", f"{truth.other_party} {axes['goods']} contract", clause, c.amended),

@@ -11,7 +11,7 @@ from journeyman.worlds.cases.model import CaseTruth, Claim, Field, Remark, Sourc
 from journeyman.worlds.criteria import check, none_of
 from journeyman.worlds.families import purchasing
 from journeyman.worlds.families.purchasing import Purchase
-from journeyman.worlds.lexicon import shift_date
+from journeyman.worlds.lexicon import working_day
 from journeyman.worlds.scripts import call
 
 DERIVATION = Derivation(
@@ -328,7 +328,7 @@ class ThreeWayMatch(CaseType[MatchTruth]):
             "policies/matching_rules.docx",
             "Rules for matching invoices",
             by="controller",
-            dated=shift_date(p.contract_date, 20),
+            dated=working_day(p.contract_date, 20),
             reference="POL/AP/3",
             rules=(
                 "The document in force on the day of the order sets the price, not the one in force today.",
