@@ -68,7 +68,7 @@ def _instruction(kind: Authored[Any], truth: Any, rng: random.Random, path: str,
         rng.choice(kind.asks[truth.split]).format(**names),
         rng.choice(words.write).format(files=listed(order), path=path, keys=listed([f.key for f in kind.fields])),
         kind.meaning.format(**names),
-        rng.choice(words.use).format(use=truth.axes["use"]),
+        rng.choice(words.use).format(use=truth.axes["use"], who=truth.stakeholder.replace("_", " ")),
         hint(rng, truth.split, truth.axes["hint"]),
     )
     return " ".join(part for part in parts if part)

@@ -19,7 +19,7 @@ class SharedWords(NamedTuple):
     hearsay: tuple[str, ...]  # the same in whole sentences
     aside: tuple[str, ...]  # what is said after it
     write: tuple[str, ...]
-    use: tuple[str, ...]
+    use: tuple[str, ...]  # {who} asks, for {use}
     dates: tuple[str, ...]
     authority: tuple[str, ...]
     opening: tuple[str, ...]
@@ -60,13 +60,13 @@ WORDS: dict[Split, SharedWords] = {
             "Hope that helps.",
         ),
         write=(
-            "Read {files}. Write {path} with one line each for {keys}.",
-            "The sources are {files}. Put one line each for {keys} in {path}.",
-            "Use {files} and write {path} with these lines: {keys}.",
+            "Read {files}. Write {path} with a line 'name: value' for each of {keys}.",
+            "The sources are {files}. In {path} put a line 'name: value' for each of {keys}.",
+            "Use {files} and write {path}, a line 'name: value' for each of {keys}.",
         ),
-        use=("It is for the {use}.", "The {use} needs it.", "It goes to the {use}."),
-        dates=("Mind the dates.", "Look at the dates."),
-        authority=("Not all may decide.", "See who may decide."),
+        use=("The {who} needs it for the {use}.", "It is for the {use}, and the {who} signs it."),
+        dates=("Please look closely at the dates.", "Check which dates apply."),
+        authority=("Please check who is entitled to decide.", "Not everybody here may decide."),
         opening=(
             "You work for {person}, {role} of {legal}.",
             "{person}, {role} of {legal}, asks for your help.",
@@ -76,7 +76,7 @@ WORDS: dict[Split, SharedWords] = {
             "Everything is on this drive. Save the result as {path}; it is for the {use}.",
             "Use the documents on this drive and leave the result in {path}, for the {use}.",
         ),
-        closing=("Not every document on the drive holds.", "Drafts and hearsay lie about as well."),
+        closing=("Not every document on the drive is in force.", "There are drafts and hearsay on it as well."),
     ),
     "validation": SharedWords(
         line=("our {k} {v}", "their {k} {v}"),
@@ -92,13 +92,13 @@ WORDS: dict[Split, SharedWords] = {
             "Must run now.",
             "No need to reply.",
         ),
-        write=("Read {files} first. Then write {path} with a line for each of {keys}.",),
-        use=("We need it for the {use}.",),
-        dates=("Heed the dates.",),
-        authority=("Heed who may decide.",),
-        opening=("{legal} waits for this, and so does its {role} {person}.",),
+        write=("Read {files} first. Then write {path}, with 'name: value' for each of {keys} on a line.",),
+        use=("The {who} takes it on for the {use}.",),
+        dates=("Please take care with the dates.",),
+        authority=("Please consider who may decide.",),
+        opening=("{person}, {role} of {legal}, waits for this.",),
         task=("The papers are here. The result belongs in {path} and goes to the {use}.",),
-        closing=("Decide by what holds.",),
+        closing=("Please rely only on what is in force.",),
     ),
     "heldout": SharedWords(
         line=("for us {k} {v}", "in all {k} {v}", "by now {k} {v}"),
@@ -117,12 +117,12 @@ WORDS: dict[Split, SharedWords] = {
             "That is all I know.",
         ),
         write=(
-            "Use the sources {files}. Then write one line each for {keys} in {path}.",
-            "Please read {files} and put these lines in {path}: {keys}.",
+            "Use the sources {files}. Then write {keys} in {path}, each on a line 'name: value'.",
+            "Please read {files} and put {keys} in {path}, each on a line 'name: value'.",
         ),
-        use=("The {use} will read it.", "It will go to the {use}."),
-        dates=("The dates matter.",),
-        authority=("It matters who may decide.",),
+        use=("For the {use} the {who} has asked for it.", "The {who} wants to have it for the {use}."),
+        dates=("It matters which dates apply.",),
+        authority=("It matters who is entitled to decide.",),
         opening=(
             "At {legal}, {person} ({role}) has a piece of work for you.",
             "This comes from {person}, who is {role} at {legal}.",

@@ -145,8 +145,8 @@ def put_rules(drive: Drive, f: Fund, manager: str, secretary: str) -> None:
         by=manager,
         dated=dated,
         body=(
-            f"The manager is paid {currency} {f.daily_fee} a day, accrued daily and paid out at least every five "
-            "weeks. A day on which it is paid out is not counted, the day that is valued is.",
+            f"The manager is paid {currency} {f.daily_fee} a day, accrued daily and paid at least every five weeks. "
+            "A day on which it is paid is not counted, the day that is valued is.",
         ),
         signed=((drive.name(manager), "for the fund", dated),),
     )

@@ -343,10 +343,7 @@ def put_evidence(drive: Drive, x: Loss, expert: str, counsel: str, clerk: str) -
         "court/order.pdf",
         "Order of the court",
         dated=working_day(drive.today, -9),
-        body=(
-            f"The claimant files a schedule of its {x.kind} damages as of {day(drive.today)}, with interest as the "
-            "contract counts it.",
-        ),
+        body=(f"The claimant files a schedule of its {x.kind} damages as of {day(drive.today)}, interest included.",),
         paper=house(drive.rng, f"{drive.truth.axes['court'].capitalize()} Court"),
     )
     drive.mail(

@@ -73,30 +73,34 @@ class BankReconciliation(CaseType[ReconciliationTruth]):
         Field("charge", "Charge to book", "charge", "The charge of {period} to book is {value}", ("statement",), 2.0),
         Field("ledger", "Ledger side", "ledger_side", "The ledger side of {period} is {value}", ("erp.accounts.1100",)),
         Field(
-            "rest", "Rest", "rest", "The rest of {period} is {value}, bank side less ledger side", ("statement",), 2.0
+            "rest",
+            "Bank side less ledger side",
+            "rest",
+            "The rest of {period} is {value}, bank side less ledger side",
+            ("statement",),
+            2.0,
         ),
     )
     asks = {
         "train": (
-            "Reconcile account 1100 of {company} for {period} and post the missing charge once.",
-            "The bank and account 1100 of the {site} differ in {period}, so find why and post the charge.",
-            "Please close the {period} cash book of the {site}, charge and all.",
-            "{company} needs account 1100 reconciled for {period}.",
+            "Please reconcile account 1100 of {company} with the bank for {period}. Post the charge that is missing.",
+            "Account 1100 of the {site} and its bank differ in {period}. Please find out why and book what is missing.",
+            "Please close the {period} cash book of the {site}. Whatever the bank charged has to be booked.",
+            "{company} needs account 1100 reconciled with its bank for {period}. Please also post the bank's charge.",
         ),
         "validation": (
-            "Why do bank and ledger of the {site} differ in {period}?",
-            "Account 1100 of {company} waits for its {period} reconciliation.",
+            "Why do bank and ledger of the {site} differ in {period}? Please reconcile them and post the charge.",
+            "Account 1100 of {company} waits for its {period} reconciliation. Please do it, the charge included.",
         ),
         "heldout": (
-            "For {period} account 1100 of the {site} has to agree with the bank, as far as it can.",
-            "Account 1100 and the bank of {company} tell two stories for {period}.",
-            "Settle the {period} books of the {site} with {bank}.",
+            "For {period} account 1100 of the {site} has to agree with the bank. Would you reconcile it and post "
+            "the charge?",
+            "Account 1100 and the bank of {company} disagree for {period}. Would you explain it and post the charge?",
+            "Would you reconcile the {period} books of the {site} with {bank} and post the charge?",
         ),
     }
     meaning = (
-        "Bank is statement plus transit less open cheques, ledger is account 1100 less charge, "
-        "rest is bank less ledger. "
-        "Post the charge once, debit 6800, credit 1100."
+        "Give the bank side and the ledger side as corrected, and what rests as bank less ledger. Post the charge once."
     )
     rumoured = "last_months_charge"
 
@@ -161,6 +165,7 @@ class BankReconciliation(CaseType[ReconciliationTruth]):
             ("balance", str(m.statement)),
             (f"cheque {m.cleared}", "paid"),
             (f"{m.charge_kind} charge", str(m.charge)),
+            ("charges", "debit 6800, credit 1100"),
         )
         cheques = tuple((f"cheque {number}", str(amount)) for number, amount in m.cheques.items())
         return (
@@ -172,7 +177,11 @@ class BankReconciliation(CaseType[ReconciliationTruth]):
                 "deposits",
                 "deposits.txt",
                 f"{axes['deposit']} deposits of the {truth.site}",
-                (("transit", str(m.transit)),),
+                (
+                    ("transit", str(m.transit)),
+                    ("bank side", "statement plus transit less open cheques"),
+                    ("ledger side", "account 1100 less charge"),
+                ),
                 m.end,
             ),
         )

@@ -85,21 +85,24 @@ class BatchRelease(CaseType[BatchTruth]):
     )
     asks = {
         "train": (
-            "Release {batch}, rework it or block it.",
-            "May {product} batch {batch} ship to {customer}? Decide it.",
-            "Decide batch {batch} of the {site} plant by its {measure}.",
-            "{batch} waits at {site}, so check its {measure} and decide.",
+            "Please decide batch {batch}: should it be released, reworked or blocked?",
+            "May {product} batch {batch} ship to {customer}? Please decide it.",
+            "Please check the {measure} of batch {batch} from {site} and decide it.",
+            "Batch {batch} waits at {site}. Please check its {measure} and decide.",
         ),
-        "validation": ("Batch {batch} is to be decided.", "{site} asks what becomes of {batch}."),
+        "validation": (
+            "Batch {batch} is still to be decided. Please check its {measure}.",
+            "The {site} plant asks what becomes of {batch}. Please decide.",
+        ),
         "heldout": (
-            "For {customer} {site} made {batch}, which you settle.",
-            "What the {measure} of {batch} allows, settle in the mes.",
-            "Settle {batch}, a {product} batch.",
+            "For {customer} the {site} plant made {batch}. Would you decide what becomes of it?",
+            "Would you see what the {measure} of {batch} allows, and decide it?",
+            "Batch {batch}, a {product} batch, has no decision yet. Would you make it?",
         ),
     }
     meaning = (
-        "Bound is the stricter of spec and customer; worst and over are of valid readings; "
-        "decision is release, rework or block."
+        "Give the revision by its letter, over as pieces above the bound, and the decision as release, rework or "
+        "block, also in the mes."
     )
     rumoured = "looser_limit"
 
@@ -191,6 +194,8 @@ class BatchRelease(CaseType[BatchTruth]):
             ("limit", str(b.customer_limit)),
             (f"size above {b.step}", "one over passes"),
             ("open deviation", "block"),
+            ("two limits", "the stricter binds"),
+            ("void readings", "no readings"),
         )
         return (
             Source("spec", "spec.txt", f"{truth.site} {truth.product} {truth.measure}", spec, b.newer_from),

@@ -89,21 +89,25 @@ class BorrowingBase(CaseType[BaseTruth]):
     )
     asks = {
         "train": (
-            "{company} wants to draw {asked} from {lender}, make its statement.",
-            "May {company} draw {asked}? Make the borrowing base.",
-            "Make the borrowing base of {month} for {lender} and a draw of {asked}.",
-            "With {stock_kind} at the {site} {company} wants {asked}, so make the base.",
+            "{company} would like to draw {asked} from {lender}. Please make the borrowing base and say whether it "
+            "fits.",
+            "May {company} draw {asked}? Please make its {month} borrowing base.",
+            "Please make the borrowing base of {month} for {lender}. {company} asks for {asked}.",
+            "With {stock_kind} at the {site}, {company} wants to draw {asked}. Please test that.",
         ),
-        "validation": ("{lender} was asked for {asked}.", "The base of {month} decides a draw of {asked}."),
+        "validation": (
+            "{lender} was asked for {asked} by {company}. Please test the draw.",
+            "The base of {month} decides a draw of {asked}. Please work it out.",
+        ),
         "heldout": (
-            "A draw of {asked} by {company} waits for the {month} statement.",
-            "For {lender} see whether {asked} can go to {company}.",
-            "How much room the {site} gives a draw of {asked} is the question.",
+            "A draw of {asked} by {company} waits for the {month} statement. Would you prepare it?",
+            "For {lender}, would you see whether {asked} can go to {company}?",
+            "Would you work out what room the {site} gives for a draw of {asked}?",
         ),
     }
     meaning = (
-        "Base is receivables that count, receivables and stock are at their rates, available is both less the reserve, "
-        "headroom is available less drawn; verdict is lend or decline."
+        "Amounts are in thousands, the base before and the others after their rate. Give the verdict as lend or "
+        "decline."
     )
     rumoured = "term_loan_drawn"
 
@@ -193,6 +197,7 @@ class BorrowingBase(CaseType[BaseTruth]):
             ("rate of stock at the lower", f"{c.stock_rate} %"),
             (f"{axes['reserve']} reserve", str(c.reserve)),
             ("drawn", f"account {REVOLVER}"),
+            ("headroom", "receivables, stock, less reserve and drawn"),
         )
         owed = tuple(
             (name, f"{d.amount} {d.age} days{'' if d.kind == 'trade' else ' ' + d.kind}")

@@ -60,7 +60,14 @@ class BreachNotice(CaseType[BreachTruth]):
             "The notification was due at {value} local time",
             ("rules", "log"),
         ),
-        Field("verdict", "Notification", "verdict", "Sent at {b.sent}, the notification was {value}", ("report",), 1.0),
+        Field(
+            "verdict",
+            "Notification, timely or late",
+            "verdict",
+            "Sent at {b.sent}, the notification was {value}",
+            ("report",),
+            1.0,
+        ),
         Field(
             "persons", "Persons concerned", "persons", "The breach concerns {value} persons", ("count", "rules"), 3.0
         ),
@@ -70,22 +77,27 @@ class BreachNotice(CaseType[BreachTruth]):
     )
     asks = {
         "train": (
-            "Was the {axes[cause]} of our {axes[data]} data in {axes[country]} notified in time?",
-            "Review the notice {company} gave of the {axes[data]} data on a {axes[carrier]}.",
-            "Please check time and persons of the {axes[data]} breach in {axes[country]}.",
-            "A {axes[carrier]} with {axes[data]} data is gone, so say who had to be told by when.",
+            "Was the {axes[cause]} of our {axes[data]} data in {axes[country]} notified in time? Please check it.",
+            "Please review the notice {company} gave of the {axes[data]} breach on a {axes[carrier]}.",
+            "Please check when the {axes[data]} breach in {axes[country]} had to be notified, and how many persons "
+            "it concerns.",
+            "A {axes[carrier]} with {axes[data]} data is gone. Please say who had to be told, and by when.",
         ),
         "validation": (
-            "Who had to hear of the {axes[data]} breach, and by when?",
-            "The {axes[carrier]} breach in {axes[country]} is under review.",
+            "Who had to hear of the {axes[data]} breach, and by when? Please work it out.",
+            "The {axes[carrier]} breach in {axes[country]} is under review. Please check our notice.",
         ),
         "heldout": (
-            "In {axes[country]} the authority asks if {company} told it of the {axes[cause]} soon enough.",
-            "The {axes[cause]} of a {axes[carrier]} was notified, which you now review.",
-            "Find how many persons the {axes[data]} breach concerns and when it was due.",
+            "In {axes[country]} the authority asks if {company} told it of the {axes[cause]} soon enough. Would you "
+            "check?",
+            "The {axes[cause]} of a {axes[carrier]} was notified. Would you review whether that was in time?",
+            "Would you find out how many persons the {axes[data]} breach concerns and when it was due?",
         ),
     }
-    meaning = "Times are local, as 2026-01-31 08:20, verdict is timely or late, duty is inform or none."
+    meaning = (
+        "Give times as in 2019-01-31 08:20, in local time, the notification as timely or late, and the duty to "
+        "persons as inform or none."
+    )
     rumoured = "second_records"
 
     def draw(self, common: Common) -> BreachTruth:

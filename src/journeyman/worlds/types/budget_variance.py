@@ -25,6 +25,13 @@ DERIVATION = Derivation(
 )
 
 
+RULES = (  # of the compact world; the standard one has a paper on the method
+    ("volume", "units less budget units at budget price"),
+    ("price", "price less budget price at units sold"),
+    ("one-offs", "no sales"),
+)
+
+
 class VarianceTruth(CaseTruth):
     """One line to be explained."""
 
@@ -63,24 +70,24 @@ class BudgetVariance(CaseType[VarianceTruth]):
     )
     asks = {
         "train": (
-            "Explain the {period} sales of {line} at {company} against budget.",
-            "Split the {period} variance of {line} into volume and price.",
-            "Why do {line} of {company} differ from budget in {period}?",
-            "Please comment on {line} in {period}, by volume and price.",
+            "Please explain the {period} sales of {line} at {company} against budget, by volume and by price.",
+            "Why do {line} of {company} differ from budget in {period}? Please work out the drivers.",
+            "Please comment on {line} in {period}. Split the difference from budget into volume and price.",
+            "We need the {period} variance of {line} by driver. Please set it against the budget.",
         ),
         "validation": (
-            "How far are {line} from budget in {period}, and why?",
-            "The {period} variance of {line} wants an explanation.",
+            "How far are {line} from budget in {period}, and why? Please split it into volume and price.",
+            "The {period} variance of {line} needs an explanation. Please give one in figures.",
         ),
         "heldout": (
-            "For {period} say how volume and price moved {line} from budget.",
-            "The sales of {line} at {company} need a word on {period}, by driver.",
-            "In {period} {line} did not meet the budget, so find the drivers.",
+            "For {period}, would you say how volume and price moved {line} from budget?",
+            "The sales of {line} at {company} depart from the {period} budget. Would you split the difference by "
+            "driver?",
+            "In {period} {line} did not come in as budgeted. Would you find the drivers?",
         ),
     }
     meaning = (
-        "Volume is units less budget units at budget price, price is price less budget price at units sold, "
-        "driver is volume or price, no one-off in sales."
+        "Name the version of the budget, give both effects with their sign, and the main driver as volume or price."
     )
     rumoured = "one_off_in_sales"
 
@@ -146,7 +153,7 @@ class BudgetVariance(CaseType[VarianceTruth]):
         )
         sales = (("units", str(b.units)), ("price", str(b.price)), (f"{axes['one_off']} once", str(b.one_off)))
         return (
-            Source("minutes", "minutes.txt", f"{truth.company} board", (("adopted", b.adopted),), b.adopted_on),
+            Source("minutes", "minutes.txt", f"{truth.company} board", (("adopted", b.adopted), *RULES), b.adopted_on),
             Source("plan", "plan.txt", f"{b.line} {axes['market']} {b.period}", plan, b.adopted_on),
             Source("actuals", "sales.txt", f"{b.line} {b.period} {truth.currency}", sales, today),
             Source("parts", "parts.txt", b.other_line, (("units", str(b.other_units)),), today),

@@ -27,6 +27,13 @@ DERIVATION = Derivation(
 )
 
 
+RULES = (  # of the compact world; the standard one has the rules of the desk
+    ("loss", "value less salvage"),
+    ("claim", "the lower of loss and ceiling, kilos by limit"),
+    ("days", "from delivery in the tms"),
+)
+
+
 class ClaimTruth(CaseTruth):
     """One shipment that arrived harmed."""
 
@@ -86,21 +93,24 @@ class CarrierClaim(CaseType[ClaimTruth]):
     )
     asks = {
         "train": (
-            "Claim for {shipment} or drop it.",
-            "{goods} came {harm} by {mode} under {shipment}, so claim or drop it in the tms.",
-            "Work the {harm} {goods} of {shipment} at the {site}.",
-            "{carrier} brought {shipment} {harm}; file what is due, or close it.",
+            "Part of the {goods} of {shipment} was {harm}. Please work out what we can claim and act on it.",
+            "What can we claim from {carrier} for {shipment}, if anything? Please see it through.",
+            "Some of the {goods} that {carrier} brought under {shipment} was {harm}. Please claim or drop it.",
+            "The {site} reports {goods} {harm} in {shipment}. Please work the case.",
         ),
-        "validation": ("What does {carrier} owe for {shipment}?", "The {site} waits on the case of {shipment}."),
+        "validation": (
+            "What does {carrier} owe us for {shipment}? Please settle the case.",
+            "The {site} waits on the case of {shipment}. Please bring it to an end.",
+        ),
         "heldout": (
-            "At the {site} {shipment} arrived {harm}, a case to settle with {carrier}.",
-            "By {mode} came {harm} {goods}, see what {shipment} is worth.",
-            "See {shipment} through with {carrier}, whether it pays or not.",
+            "At the {site} part of {shipment} was found {harm}. Would you settle the case with {carrier}?",
+            "Part of the {goods} that came by {mode} was {harm}. Would you work out what {shipment} is worth to us?",
+            "Would you see {shipment} through with {carrier}, whether it pays or not?",
         ),
     }
     meaning = (
-        "Ceiling is kilos {harm} times limit, loss is value less salvage, claim is the lower, "
-        "days run from delivery in the tms to notice, decision is claim or drop. File or close it in the tms."
+        "Give the document as terms or {harmed.paper}, and the decision as claim or drop. Then file the claim or "
+        "close the case in the tms."
     )
     rumoured = "drivers_day"
 
@@ -198,7 +208,7 @@ class CarrierClaim(CaseType[ClaimTruth]):
         since = (f"for {truth.mode} shipped from", s.agreed_day)
         return (
             Source("survey", "survey.txt", f"{truth.goods} at the {truth.site}, {truth.currency}", survey, s.noticed),
-            Source("terms", "terms.txt", f"{truth.carrier} terms", clauses("terms"), s.terms_day),
+            Source("terms", "terms.txt", f"{truth.carrier} terms", (*clauses("terms"), *RULES), s.terms_day),
             Source("paper", f"{s.paper}.txt", f"{truth.company} {s.paper}", (since, *clauses(s.paper)), s.agreed_day),
         )
 

@@ -34,6 +34,13 @@ DERIVATION = Derivation(
 )
 
 
+RULES = (  # of the compact world; the standard one has a paper on the method
+    ("multiples", "value over earnings"),
+    ("worth", "median by earnings"),
+    ("equity", "worth less debt, net of cash"),
+)
+
+
 class MultiplesTruth(CaseTruth):
     """One target to be valued."""
 
@@ -83,24 +90,24 @@ class ComparableMultiples(CaseType[MultiplesTruth]):
     )
     asks = {
         "train": (
-            "Value {company} by the {sector} peers on {year} earnings.",
-            "What is {company} worth by its {sector} peers?",
-            "Please work out the equity value of {company} from {sector} multiples of {year}.",
-            "The {sector} peers give a value of {company}, so work it out.",
+            "Please value {company} by its {sector} peers. We need the equity value on {year} earnings.",
+            "What is {company} worth by its {sector} peers? Please work out the equity value on {year} earnings.",
+            "We need an equity value of {company} from {year} multiples of {sector} peers. Please calculate it.",
+            "Could you derive the value of {company} from its {sector} peers? Please use {year} earnings.",
         ),
         "validation": (
-            "How much equity value do {sector} peers give {company}?",
-            "Peers in {sector} are to give a value of {company}.",
+            "How much equity value do {sector} peers give {company} on {year} earnings? Please work it out.",
+            "Peers in {sector} are to give us a value of {company}. Please take {year}.",
         ),
         "heldout": (
-            "Before talks begin, {company} needs a value from its {sector} peers.",
-            "From {year} multiples in {sector} derive what {company} is worth.",
-            "An equity value of {company} is wanted, by {sector} peers of {year}.",
+            "Before talks begin, {company} needs a value. Would you derive it from {sector} multiples of {year}?",
+            "From {year} multiples in {sector}, would you derive the equity value of {company}?",
+            "An equity value of {company} is wanted. Would you base it on {sector} peers of {year}?",
         ),
     }
     meaning = (
-        "Multiple is value over earnings with two decimals, worth is rounded down, debt is less cash, "
-        "equity is worth less debt."
+        "Name the candidate left out, give the median multiple with two decimals and amounts in whole millions, "
+        "rounded down."
     )
     rumoured = "last_year"
 
@@ -172,7 +179,7 @@ class ComparableMultiples(CaseType[MultiplesTruth]):
             ("cash", str(p.target_cash)),
         )
         return (
-            Source("scope", "scope.txt", f"{axes['stage']} for the {axes['side']}", rows(p.sectors), today),
+            Source("scope", "scope.txt", f"{axes['stage']} for the {axes['side']}", (*rows(p.sectors), *RULES), today),
             Source("values", "values.txt", f"{axes['listing']} market {truth.currency}", rows(p.values), today),
             Source("earnings", f"earnings-{p.year}.txt", p.sector, rows(p.earnings[p.year]), today),
             Source("old", f"earnings-{p.last_year}.txt", p.sector, rows(p.earnings[p.last_year]), today),

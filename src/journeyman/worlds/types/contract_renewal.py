@@ -66,30 +66,37 @@ class ContractRenewal(CaseType[RenewalTruth]):
             "The notice counts on {value}, when it was received",
             ("notice",),
         ),
-        Field("verdict", "Notice", "verdict", "The notice to {other_party} was {value}", ("contract", "notice"), 1.0),
+        Field(
+            "verdict",
+            "Notice, timely or late",
+            "verdict",
+            "The notice to {other_party} was {value}",
+            ("contract", "notice"),
+            1.0,
+        ),
         Field("last", "Last day of the contract", "last", "The contract ends on {value}", ("contract", "notice")),
         Field("cost", "Fees of the added term", "cost", "The added term costs {value}", ("contract",), 1.0),
     )
     asks = {
         "train": (
-            "Did our notice end the {c.goods} contract with {other_party}?",
-            "Say until when {company} is bound by the {c.goods} contract of the {axes[site]}.",
-            "We gave notice to {other_party} by {c.carrier}, so work out if it was in time.",
-            "Please check the end of the {c.goods} contract for {axes[lead]} at {company}.",
+            "Did our notice end the {c.goods} contract with {other_party}? Please work out the dates and the cost.",
+            "Please find out until when {company} is bound by the {c.goods} contract of the {axes[site]}.",
+            "We gave notice to {other_party} by {c.carrier}. Please work out whether it came in time.",
+            "Our {axes[lead]} team at {company} asks when the {c.goods} contract ends. Please check our notice.",
         ),
         "validation": (
-            "When does the {c.goods} contract with {other_party} end?",
-            "The {axes[site]} wants to know when it is free of {other_party}.",
+            "When does the {c.goods} contract with {other_party} end? Please check the notice we gave.",
+            "The {axes[site]} wants to know when it is free of {other_party}. Please work it out.",
         ),
         "heldout": (
-            "For {axes[lead]} it matters whether {other_party} still has the {c.goods} contract.",
-            "{other_party} holds that the {c.goods} contract goes on, so find out.",
-            "A notice went to {other_party} by {c.carrier}, and its effect is in doubt.",
+            "For {axes[lead]} it matters whether {other_party} still has the {c.goods} contract. Would you find out?",
+            "{other_party} holds that the {c.goods} contract goes on. Would you check whether it does?",
+            "A notice went to {other_party} by {c.carrier}, and its effect is in doubt. Would you clear that up?",
         ),
     }
     meaning = (
-        "Paper is contract or amendment, days are as 2026-01-31, verdict is timely or late, "
-        "cost is the fees of an added term or 0."
+        "Give the paper as contract or amendment, days as in 2019-01-31, the notice as timely or late, and the fees "
+        "of an added term or 0."
     )
     rumoured = "proposal"
 

@@ -29,6 +29,13 @@ DERIVATION = Derivation(
 )
 
 
+RULES = (  # of the compact world; the standard one has a paper on the baseline
+    ("clean", "booked, less one-offs and cost of others, plus not booked"),
+    ("year", "twelve clean months"),
+    ("head", "year over equivalents"),
+)
+
+
 class BaselineTruth(CaseTruth):
     """One function to be costed."""
 
@@ -78,25 +85,22 @@ class CostBaseline(CaseType[BaselineTruth]):
     )
     asks = {
         "train": (
-            "Work out the cost baseline of {axes[function]} at the {axes[site]}.",
-            "What does {axes[function]} of {company} cost in a normal year?",
-            "Please clean the {axes[function]} costs for the {axes[stage]} of our project.",
-            "{company} needs its {axes[function]} baseline, also per full-time post.",
+            "Please work out the cost baseline of {axes[function]} at the {axes[site]}. We need a normal year.",
+            "What does {axes[function]} of {company} cost in a normal year? Please work it out.",
+            "Please clean the {axes[function]} costs for the {axes[stage]} of our project. We need a yearly baseline.",
+            "{company} needs its {axes[function]} baseline, also per full-time post. Please prepare it.",
         ),
         "validation": (
-            "How much is a normal year of {axes[function]} at the {axes[site]}?",
-            "The {axes[stage]} needs {axes[function]} without its one-offs.",
+            "How much is a normal year of {axes[function]} at the {axes[site]}? Please calculate it.",
+            "The {axes[stage]} needs the cost of {axes[function]}, cleaned. Please prepare it.",
         ),
         "heldout": (
-            "At the {axes[site]} nobody agrees what {axes[function]} costs, so settle it.",
-            "For the {axes[stage]} the cost of {axes[function]} has to be made comparable.",
-            "Find the yearly cost of {axes[function]} at {company}, cleaned.",
+            "At the {axes[site]} nobody agrees what {axes[function]} costs. Would you settle it?",
+            "For the {axes[stage]} the cost of {axes[function]} has to be made comparable. Would you do that?",
+            "Would you find the yearly cost of {axes[function]} at {company}, cleaned?",
         ),
     }
-    meaning = (
-        "Amounts are thousands, clean is booked cost less one-offs and cost of others, plus what is missing, "
-        "year is twelve months of it, head is year per equivalent with two decimals."
-    )
+    meaning = "Amounts are in thousands. Give the baseline per equivalent with two decimals, everything else whole."
     rumoured = "called_one_off"
 
     def draw(self, common: Common) -> BaselineTruth:
@@ -162,7 +166,7 @@ class CostBaseline(CaseType[BaselineTruth]):
         return (
             Source("ledger", "ledger.txt", f"{axes['function']} {truth.currency}", booked, today),
             Source("postings", "postings.txt", f"{axes['site']} postings", postings, today),
-            Source("rulings", "rulings.txt", f"{axes['stage']} rulings", tuple(b.ruled.items()), today),
+            Source("rulings", "rulings.txt", f"{axes['stage']} rulings", (*b.ruled.items(), *RULES), today),
             Source("staff", "staff.txt", f"{truth.company} {axes['function']}", staff, today),
         )
 

@@ -73,24 +73,25 @@ class CustomerConcentration(CaseType[ConcentrationTruth]):
     )
     asks = {
         "train": (
-            "Who is the largest customer of {other_party}, and how large is it?",
-            "Measure how far {other_party} depends on one {axes[sector]} customer.",
-            "Please work out the concentration of {other_party} for the {axes[client]}.",
-            "The {axes[client]} asks in {axes[stage]} for the largest customer of {other_party}.",
+            "Who is the largest customer of {other_party}, and how large is it? Please work it out.",
+            "Please measure how far {other_party} depends on one {axes[sector]} customer.",
+            "We need the customer concentration of {other_party} for the {axes[client]}. Please work it out.",
+            "The {axes[client]} asks in {axes[stage]} for the largest customer of {other_party}. Please find it.",
         ),
         "validation": (
-            "Does {other_party} hang on one customer in {axes[region]}?",
-            "The {axes[stage]} needs the largest customer of {other_party}.",
+            "Does {other_party} hang on one customer in {axes[region]}? Please check.",
+            "The largest customer of {other_party} is needed for {axes[stage]}. Please measure it.",
         ),
         "heldout": (
-            "At {other_party} no account looks large, so look at the groups behind them.",
-            "For the {axes[client]} it matters if {other_party} has one big {axes[sector]} customer.",
-            "See in {axes[stage]} on whom {other_party} depends in {axes[region]}.",
+            "For the {axes[client]} it matters if {other_party} has one big {axes[sector]} customer. Would you find "
+            "out?",
+            "Would you see for {axes[stage]} on whom {other_party} depends in {axes[region]}?",
+            "In {axes[stage]} somebody asks how far {other_party} hangs on one customer. Would you measure that?",
         ),
     }
     meaning = (
-        "A group is one customer as of the cutoff, base is all revenue less what is sold within, share is a percent "
-        "with two decimals, verdict is risk or none."
+        "Name the largest customer and count its accounts. Give its share in percent with two decimals and the "
+        "verdict as risk or none."
     )
     rumoured = "by_account"
 
@@ -156,7 +157,12 @@ class CustomerConcentration(CaseType[ConcentrationTruth]):
         owners = tuple((n, f"is owned by {owner}") for n, owner in a.owners.items() if n != owner)
         (account, group), rules = (
             next(iter(a.move.items())),
-            (("cutoff", a.cutoff), ("risk from", f"{a.limit} percent")),
+            (
+                ("cutoff", a.cutoff),
+                ("risk from", f"{a.limit} percent"),
+                ("group", "one customer"),
+                ("base", "all less sold within"),
+            ),
         )
         return (
             Source("revenue", "revenue.txt", f"{axes['sector']} {axes['region']} {truth.currency}", revenue, today),

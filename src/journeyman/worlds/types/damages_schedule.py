@@ -67,22 +67,22 @@ class DamagesSchedule(CaseType[DamagesTruth]):
     )
     asks = {
         "train": (
-            "Draw up the damages {company} may claim from {other_party} for {x.kind} of {axes[goods]}.",
-            "What may we claim from {other_party} over the {axes[goods]}?",
-            "Please schedule our {x.kind} damages for the {axes[court]} court.",
-            "The {axes[court]} court wants our {axes[goods]} damages, so work them out.",
+            "Please draw up the damages that {company} may claim from {other_party} for the {x.kind} of {axes[goods]}.",
+            "What may we claim from {other_party} over the {axes[goods]}? Please set it out in figures.",
+            "We have to file our {x.kind} damages with the {axes[court]} court. Please draw up the schedule.",
+            "The {axes[court]} court wants our {axes[goods]} damages. Please work them out.",
         ),
         "validation": (
-            "How much does {other_party} owe for the {axes[goods]}?",
-            "Our {x.kind} damages before the {axes[court]} court are due.",
+            "How much does {other_party} owe us for the {axes[goods]}? Please work out the damages.",
+            "Our {x.kind} damages before the {axes[court]} court are due. Please prepare the figures.",
         ),
         "heldout": (
-            "For the {axes[court]} court the loss over {axes[goods]} has to be put into figures.",
-            "{other_party} disputes the {x.kind} damages, which you put into figures.",
-            "Find what the contract on {axes[goods]} lets {company} recover.",
+            "For the {axes[court]} court the loss over {axes[goods]} has to be put into figures. Would you do that?",
+            "{other_party} disputes our {x.kind} damages. Would you put them into figures?",
+            "Would you find what the contract on {axes[goods]} lets {company} recover?",
         ),
     }
-    meaning = "All in thousands to {x.paid_until}, award is the lower of loss and cap, and interest comes on top."
+    meaning = "Amounts are in whole thousands, as of {x.paid_until}. The total is what may be claimed in all."
     rumoured = "saved_ignored"
 
     def draw(self, common: Common) -> DamagesTruth:
@@ -140,7 +140,7 @@ class DamagesSchedule(CaseType[DamagesTruth]):
         x, axes = truth.x, truth.axes
         clause = (
             ("not claimed", x.barred_head),
-            ("cap", f"{x.percent} percent of the fee of {x.year}"),
+            ("cap", f"{x.percent} percent of the fee of {x.year}, interest on top"),
             ("interest", f"{x.daily} a day from due, the last day, {x.paid_until}, not counted"),
         )
         report = (*((name, str(value)) for name, value in x.heads.items()), ("saved, to take off,", str(x.saved)))

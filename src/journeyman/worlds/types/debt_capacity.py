@@ -65,7 +65,7 @@ class DebtCapacity(CaseType[CapacityTruth]):
         ),
         Field(
             "multiple",
-            "Limit that binds",
+            "Binding limit, times earnings",
             "multiple",
             "The binding limit of {company} is {value} times earnings",
             ("loan", "bond"),
@@ -86,24 +86,24 @@ class DebtCapacity(CaseType[CapacityTruth]):
     )
     asks = {
         "train": (
-            "Can {company} take on {amount} of new debt for a {purpose}?",
-            "Work out the debt capacity of {company} and say if {amount} more fits.",
-            "{company} asks for {amount} for a {purpose}, so test it on {quarter} figures.",
-            "Please test a {purpose} debt of {amount} at {company}.",
+            "{company} would like to borrow {amount} for its {purpose}. Please work out its debt capacity and say "
+            "whether that fits.",
+            "Can {company} take on {amount} of new debt for a {purpose}? Please test it against its agreements.",
+            "Please work out the debt capacity of {company}. We want to know if {amount} more for a {purpose} fits.",
+            "We are asked for {amount} for the {purpose} of {company}. Please test whether its agreements allow that.",
         ),
         "validation": (
-            "Would {amount} of debt for a {purpose} be within the limits of {company}?",
-            "The {purpose} of {company} needs {amount}, which has to be tested.",
+            "Would {amount} of new debt for a {purpose} keep {company} within its agreements? Please calculate it.",
+            "The {purpose} of {company} needs {amount} of debt. Please test if that is allowed.",
         ),
         "heldout": (
-            "At {company} a {purpose} of {amount} is to be paid with debt, if that fits.",
-            "Say whether {amount} for the {purpose} keeps {company} within its limits.",
-            "Before {company} borrows {amount}, its limits have to be looked at.",
+            "At {company} a {purpose} is to be paid with {amount} of debt. Would you test whether it may?",
+            "Would you say whether {amount} for the {purpose} keeps {company} within its limits?",
+            "Before {company} borrows {amount}, somebody has to test its limits. Would you do that?",
         ),
     }
     meaning = (
-        "Amounts are millions rounded down, multiple has two decimals, the lower limit binds, "
-        "verdict is fits or exceeds."
+        "Amounts are in millions, rounded down. Give the multiple with two decimals and the verdict as fits or exceeds."
     )
     rumoured = "last_quarter"
 
@@ -181,7 +181,12 @@ class DebtCapacity(CaseType[CapacityTruth]):
         """Loan, bond, figures and debt."""
         c, today = truth.capital, truth.frozen_time[:10]
         counts = "count as debt" if c.leases_count else "no debt"
-        loan = (("limit", decimal(c.multiples["loan"])), (f"{c.add_back_kind} cap", str(c.cap)), ("leases", counts))
+        loan = (
+            ("limit", decimal(c.multiples["loan"])),
+            (f"{c.add_back_kind} cap", str(c.cap)),
+            ("leases", counts),
+            ("two limits", "the lower binds"),
+        )
         figures = (
             (f"earnings {c.quarter}", str(c.earnings)),
             (f"earnings {c.last_quarter}", str(c.last_earnings)),

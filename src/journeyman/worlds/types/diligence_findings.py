@@ -66,24 +66,26 @@ class DiligenceFindings(CaseType[FindingsTruth]):
     )
     asks = {
         "train": (
-            "Which contracts of {other_party} need a consent for the {axes[sector]} {r.deal} deal?",
-            "Read the room of {other_party} for the {axes[side]} and put figures to missing consents.",
-            "Please find the consents that the {r.deal} deal over {other_party} still needs.",
-            "{company} plans a {axes[sector]} {r.deal} deal, so find what consents are open.",
+            "Which contracts of {other_party} need a consent for our {axes[sector]} deal? Please put figures to them.",
+            "Please read the data room of {other_party} for the {axes[side]} and put figures to the consents that "
+            "are missing.",
+            "{company} plans a {axes[sector]} deal over {other_party}. Please find which consents are still open.",
+            "Please find the consents that the deal over {other_party} still needs, and what revenue hangs on them.",
         ),
         "validation": (
-            "Whose consent does the {r.deal} deal over {other_party} lack?",
-            "The {axes[side]} asks for the open consents at {other_party}.",
+            "Whose consent does the deal over {other_party} still lack? Please put figures to it.",
+            "The {axes[side]} asks for the open consents at {other_party}. Please find them.",
         ),
         "heldout": (
-            "For the {axes[side]} it counts how much {axes[sector]} revenue a {r.deal} deal puts at risk.",
-            "A {r.deal} deal over {other_party} is near, and its room has to be read.",
-            "Before {company} signs, the consents at {other_party} have to be known.",
+            "For the {axes[side]} it counts how much {axes[sector]} revenue hangs on missing consents. Would you "
+            "work it out?",
+            "A deal over {other_party} is near. Would you read its room for consents that are missing?",
+            "Before {company} signs, it has to know the open consents at {other_party}. Would you find them?",
         ),
     }
     meaning = (
-        "A share deal needs consent under control clauses, an asset deal under assignment clauses; "
-        "share is a percent with two decimals, advice is condition or covenant."
+        "Count the contracts, name the largest, give the share in percent with two decimals, and the advice as "
+        "condition or covenant."
     )
     rumoured = "both_clauses"
 
@@ -153,7 +155,8 @@ class DiligenceFindings(CaseType[FindingsTruth]):
         (name, clause), given = next(iter(r.letter.items())), r.consents[r.consent]
         revenues = (*((n, str(v)) for n, v in r.revenues.items()), ("all customers", str(r.total)))
         state = ((f"{r.ended} contract", "has ended"), (f"{r.consent} consent", f"{given}"))
-        terms = (("deal", f"{r.deal} deal"), (f"condition from {r.limit} percent, else", "covenant"))
+        needs = (("share deal", "needs consent under control"), ("asset deal", "under assignment"))
+        terms = (*needs, ("deal", f"{r.deal} deal"), (f"condition from {r.limit} percent, else", "covenant"))
         return (
             Source("room", "room.txt", f"{axes['sector']} revenue {truth.currency}", revenues, today),
             Source("clauses", "clauses.txt", "clauses as signed", tuple(r.clauses.items()), r.signed_on),

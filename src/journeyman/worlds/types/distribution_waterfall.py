@@ -95,25 +95,22 @@ class DistributionWaterfall(CaseType[WaterfallTruth]):
     )
     asks = {
         "train": (
-            "What does {investor} get from {fund} on {paid_on}?",
-            "Work out what {fund} pays {investor} on {paid_on}.",
-            "{fund} pays out on {paid_on}, so find the part of {investor}.",
-            "Please do the {paid_on} waterfall of {fund} for {investor}.",
+            "{fund} pays out on {paid_on}. Please work out what {investor} receives.",
+            "What does {investor} get from {fund} on {paid_on}? Please show the waterfall.",
+            "Please run the {paid_on} waterfall of {fund} and find the part of {investor}.",
+            "We owe {investor} its part of what {fund} distributes on {paid_on}. Please calculate it.",
         ),
         "validation": (
-            "How much is due to {investor} from {fund}?",
-            "{investor} waits for its part of the payment of {fund}.",
+            "How much is due to {investor} from {fund}? Please run the waterfall.",
+            "{investor} waits for its part of the payment of {fund}. Please work it out.",
         ),
         "heldout": (
-            "After a sale {fund} owes {investor} its part, as of {paid_on}.",
-            "{investor} wants to know what {fund} will pay on {paid_on}.",
-            "As of {paid_on} share out what {fund} has, for {investor}.",
+            "After a sale, {fund} owes {investor} its part as of {paid_on}. Would you calculate it?",
+            "{investor} asks what {fund} will pay it on {paid_on}. Would you work that out?",
+            "As of {paid_on}, would you share out what {fund} has and say what goes to {investor}?",
         ),
     }
-    meaning = (
-        "Preferred is capital times hurdle times years, the manager catches up in full, then has its share, "
-        "all are thousands rounded down."
-    )
+    meaning = "Amounts are whole thousands, rounded down at each step. Give hurdle and share in per cent, as in 7%."
     rumoured = "old_hurdle"
 
     def draw(self, common: Common) -> WaterfallTruth:
@@ -190,7 +187,12 @@ class DistributionWaterfall(CaseType[WaterfallTruth]):
     def sources(self, truth: WaterfallTruth) -> tuple[Source, ...]:
         """Agreement, amendment, sale with capital, partners."""
         w, axes = truth.waterfall, truth.axes
-        agreement = (("hurdle", f"{w.old_hurdle}%"), ("manager share", f"{w.carry}%"))
+        agreement = (
+            ("hurdle", f"{w.old_hurdle}%"),
+            ("manager share", f"{w.carry}%"),
+            ("preferred", "capital by hurdle by years"),
+            ("manager", "catches up in full, then shares"),
+        )
         capital = (("contributed", str(w.contributed)), ("called again", str(w.recalled)), ("years", str(w.years)))
         sale = (("proceeds", str(w.proceeds)), ("costs", str(w.costs)))
         shares = ((w.investor, f"{w.share}%"), (w.other_investor, f"{w.other_share}%"))

@@ -77,25 +77,23 @@ class DividendCheck(CaseType[DividendTruth]):
     )
     asks = {
         "train": (
-            "Is the {year} dividend of {company} covered and allowed?",
-            "Test the dividend that {company} wants to pay for {year}.",
-            "Please find what {company} may pay its shareholders for {year}.",
-            "{company} proposes a dividend for {year}, so test it.",
+            "{company} proposes a dividend for {year}. Please test whether it is covered and allowed, and what can "
+            "be paid.",
+            "Is the {year} dividend of {company} covered and allowed? Please work out what is payable.",
+            "Please find out what {company} may pay its shareholders for {year}. Show the cost and what limits it.",
+            "We want to test the dividend that {company} plans for {year}. Please say what may be paid.",
         ),
         "validation": (
-            "How much of its {year} dividend may {company} pay?",
-            "The {year} dividend of {company} is to be tested.",
+            "How much of its {year} dividend may {company} pay? Please test cost and limits.",
+            "The {year} dividend of {company} is up for its test. Please work it out.",
         ),
         "heldout": (
-            "Before {company} pays for {year}, law and loan have to be looked at.",
-            "For {year} say what shareholders of {company} can be paid.",
-            "Does the dividend of {company} for {year} stand, or is it cut?",
+            "Before {company} pays for {year}, somebody has to look at law and loan. Would you do that?",
+            "For {year}, would you say what shareholders of {company} can be paid, and what limits it?",
+            "Does the dividend of {company} for {year} stand, or is it cut? Would you test it?",
         ),
     }
-    meaning = (
-        "Shares and amounts are thousands rounded down, own shares and shares after the record day have no right, "
-        "verdict is allowed or reduced."
-    )
+    meaning = "Shares and amounts are in thousands, rounded down. Give the verdict as allowed or reduced."
     rumoured = "draft_amount"
 
     def draw(self, common: Common) -> DividendTruth:
@@ -182,7 +180,7 @@ class DividendCheck(CaseType[DividendTruth]):
         limits = (("reserves", str(d.reserves)), ("interim paid", str(d.interim)))
         resolution = (("record day", d.record_day), ("per share", decimal(d.per_share["resolution"])))
         name = f"{truth.company} {axes['kind']} dividend"
-        loan = (("loan limit", str(d.basket)),)
+        loan = (("loan limit", str(d.basket)), ("no right", "own shares, shares after the record day"))
         return (
             Source("resolution", "resolution.txt", f"{name} {truth.currency}", resolution, d.record_day),
             Source("draft", "draft.txt", name, (("per share", decimal(d.per_share["draft"])),), d.record_day),

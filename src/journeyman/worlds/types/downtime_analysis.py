@@ -76,21 +76,24 @@ class DowntimeAnalysis(CaseType[DowntimeTruth]):
     )
     asks = {
         "train": (
-            "Analyse the stops of shift {shift} and recode what the {sheet} corrects.",
-            "Where did the {crew} crew lose its minutes in {shift}? Recode the wrong stop.",
-            "Line {line} made too few {product}s in {shift}, so count the losses and recode.",
-            "Count the losses of {shift} and put its wrong stop right in the mes.",
+            "Please analyse the stops of shift {shift} and say what they cost.",
+            "Where did the {crew} crew lose its minutes in {shift}? Please work it out.",
+            "Line {line} made too few {product}s in {shift}. Please count the losses.",
+            "Please count the losses of {shift}, and put its stops right in the mes.",
         ),
-        "validation": ("What did {shift} lose, and to what?", "The {crew} crew asks for the losses of {shift}."),
+        "validation": (
+            "What did {shift} lose, and to what? Please analyse its stops.",
+            "The {crew} crew asks for the losses of {shift}. Please work them out.",
+        ),
         "heldout": (
-            "For line {line} we need what {shift} cost, once the wrong code is mended.",
-            "The {crew} crew of {shift} made fewer {product}s, by causes you name and mend in the mes.",
-            "Mend the wrong code of {shift}, then say what was lost.",
+            "For line {line} we need to know what {shift} cost. Would you analyse its stops?",
+            "The {crew} crew of {shift} made fewer {product}s than planned. Would you find the causes?",
+            "Would you say what was lost in {shift}, and to what?",
         ),
     }
     meaning = (
-        "Lost is unplanned minutes, run is shift less all stops, missed is lost times rate, loss is missed plus "
-        "scrapped, top the cause of most lost minutes."
+        "Name the top cause as the mes does, the rest in minutes or pieces. If a stop is coded wrongly, recode it "
+        "in the mes."
     )
     rumoured = "model_minutes"
 
@@ -170,7 +173,9 @@ class DowntimeAnalysis(CaseType[DowntimeTruth]):
         sheet = ((s.miscoded, s.true_cause), ("other stops", "as coded"))
         rules = (
             (f"{truth.product}s a minute", str(s.rate)),
-            *((name, "planned") for name in PLANNED),
+            *((name, "planned, not lost") for name in PLANNED),
+            ("run", "shift less all stops"),
+            ("loss", "lost minutes by rate, and scrap"),
             (f"the signed {truth.axes['sheet']}", "before the code"),
         )
         return (

@@ -78,25 +78,22 @@ class EntryDecision(CaseType[EntryTruth]):
     )
     asks = {
         "train": (
-            "Which country should {company} enter with a {axes[mode]}?",
-            "Choose the country for the {axes[sector]} {axes[mode]} of {company}.",
-            "Please find where the {axes[team]} team may open its {axes[sector]} {axes[mode]}.",
-            "{company} plans a {axes[mode]} abroad, so say where and with what money.",
+            "Which country should {company} enter with its {axes[mode]}? Please choose by the rules.",
+            "Please choose the country for the {axes[sector]} {axes[mode]} of {company}, and say how it is paid for.",
+            "Please find out where the {axes[team]} team may open its {axes[sector]} {axes[mode]}.",
+            "{company} plans a {axes[mode]} abroad. Please say where, and with what money.",
         ),
         "validation": (
-            "Where does the {axes[sector]} {axes[mode]} pay back first?",
-            "The {axes[team]} team needs a country for its {axes[mode]}.",
+            "Where should the {axes[sector]} {axes[mode]} go? Please work it out.",
+            "The {axes[team]} team needs a country for its {axes[mode]}. Please choose it.",
         ),
         "heldout": (
-            "For its next {axes[mode]} {company} has four countries to choose from.",
-            "A {axes[sector]} {axes[mode]} abroad is planned, and its country is open.",
-            "In the {axes[stage]} the {axes[team]} team asks where to go.",
+            "For its next {axes[mode]} {company} has four countries to choose from. Would you pick one?",
+            "A {axes[sector]} {axes[mode]} abroad is planned. Would you choose its country?",
+            "In the {axes[stage]} the {axes[team]} team asks where to go. Would you work it out?",
         ),
     }
-    meaning = (
-        "Amounts are thousands, profit is sales less cost less duty, months are rounded up, "
-        "rest is budget less what {axes[mode]} costs, funds is own or loan."
-    )
+    meaning = "Amounts are in thousands; months are rounded up. Give what it is paid with as own or loan."
     rumoured = "closed_country"
 
     def draw(self, common: Common) -> EntryTruth:
@@ -164,6 +161,8 @@ class EntryDecision(CaseType[EntryTruth]):
             ("old budget", str(e.old_budget)),
             ("new budget", str(e.budget)),
             ("enter", "soonest paid, licence open"),
+            ("profit", "sales less cost and duty"),
+            ("loan", f"where budget less {axes['mode']} lacks"),
         )
         return (
             Source("rules", "rules.txt", f"{axes['stage']} rules", rules, today),

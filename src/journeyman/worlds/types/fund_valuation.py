@@ -115,22 +115,22 @@ class FundValuation(CaseType[ValuationTruth]):
     )
     asks = {
         "train": (
-            "Work out the net asset value of {fund_name} for {valued_on}.",
-            "Value {fund_name} on {valued_on}, also per unit.",
-            "Please do the {valued_on} valuation of {fund_name}.",
-            "{fund_name} holds {security} and needs its unit value of {valued_on}.",
+            "Please value {fund_name} as of {valued_on}. We need the net asset value, in total and per unit.",
+            "We have to publish a unit value of {fund_name} for {valued_on}. Please work it out.",
+            "{fund_name} holds {security} and cash. Please value it on {valued_on}, in total and per unit.",
+            "Could you do the {valued_on} valuation of {fund_name}? We need every step up to the unit value.",
         ),
         "validation": (
-            "What is a unit of {fund_name} worth on {valued_on}?",
-            "The value of {fund_name} on {valued_on} is due.",
+            "What is one unit of {fund_name} worth on {valued_on}? Please show how you get there.",
+            "The valuation of {fund_name} for {valued_on} is due. Please prepare it.",
         ),
         "heldout": (
-            "For {valued_on} a value per unit of {fund_name} is owed.",
-            "A unit of {fund_name} has to be valued as of {valued_on}.",
-            "As of {valued_on} find what {fund_name} is worth.",
+            "Investors expect the {valued_on} unit value of {fund_name}. Would you calculate it, step by step?",
+            "A unit of {fund_name} has to be valued as of {valued_on}. Would you take this on?",
+            "Would you find out what {fund_name} was worth on {valued_on}, in total and per unit?",
         ),
     }
-    meaning = "Net is value and cash less fee, and unit has two decimals."
+    meaning = "Give the value per unit with two decimals, everything else in whole numbers, and the fee without a sign."
     rumoured = "other_source"
 
     def draw(self, common: Common) -> ValuationTruth:
@@ -218,6 +218,7 @@ class FundValuation(CaseType[ValuationTruth]):
                 (
                     (f"{f.asset} price by", f.source),
                     ("units in by", f.cutoff),
+                    ("net", "holding and cash less fee"),
                     (f"{f.waiver} waived days", str(f.waived_days)),
                 ),
                 f.cutoff,

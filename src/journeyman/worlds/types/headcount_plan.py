@@ -67,7 +67,7 @@ class HeadcountPlan(CaseType[PlanTruth]):
         ),
         Field(
             "fte",
-            "Equivalents on the plan day",
+            "Full-time equivalents on the plan day",
             "fte",
             "{axes[unit]} has {value} equivalents on {m.day}",
             ("staff", "rules"),
@@ -79,24 +79,24 @@ class HeadcountPlan(CaseType[PlanTruth]):
     )
     asks = {
         "train": (
-            "Plan the staff of {axes[unit]} for {m.day}.",
-            "How many work in {axes[unit]} on {m.day}, and may {company} hire?",
-            "Please work out heads and equivalents of {axes[unit]} for the {axes[stage]}.",
-            "The {axes[union]} asks how {axes[unit]} will stand on {m.day}.",
+            "Please plan the staff of {axes[unit]} for {m.day}. We want to know whether we may hire.",
+            "How many work in {axes[unit]} on {m.day}, and may {company} hire? Please work it out.",
+            "For the {axes[stage]} we need heads and full-time equivalents of {axes[unit]}. Please plan them.",
+            "The {axes[union]} asks how {axes[unit]} will stand on {m.day}. Please make the plan.",
         ),
         "validation": (
-            "Is there room for more staff in {axes[unit]} on {m.day}?",
-            "The {axes[stage]} needs the staff plan of {axes[unit]}.",
+            "Is there room for more staff in {axes[unit]} on {m.day}? Please work it out.",
+            "The {axes[stage]} needs the staff plan of {axes[unit]}. Please make it.",
         ),
         "heldout": (
-            "On {m.day} the {axes[unit]} staff must fit its cap, so plan it.",
-            "Before {axes[unit]} hires, the {axes[union]} wants to see a plan.",
-            "For {m.day} find who is at work in {axes[unit]}.",
+            "On {m.day} the {axes[unit]} staff must fit its cap. Would you plan it?",
+            "Before {axes[unit]} hires, the {axes[union]} wants to see a plan. Would you make one?",
+            "For {m.day}, would you find who is at work in {axes[unit]} and what that costs?",
         ),
     }
     meaning = (
-        "Part-timers count half as fte, those away count 0, room is cap less fte, verdict is hire or stop, "
-        "bill is what they cost a month."
+        "Give full-time equivalents as fte, the room as a signed number of them, the verdict as hire or stop, and "
+        "the cost a month as bill."
     )
     rumoured = "offers_counted"
 
@@ -161,7 +161,12 @@ class HeadcountPlan(CaseType[PlanTruth]):
         )
         entries = ((f"joining, {state}", str(heads)) for state, heads in m.entries.items())
         exits = ((f"leaving {last}", str(heads)) for last, heads in m.exits.items())
-        rules = (("plan day", m.day), ("cap", str(m.cap)))
+        rules = (
+            ("plan day", m.day),
+            ("cap", str(m.cap)),
+            ("fte", "part-time half, on leave 0"),
+            ("room", "cap less fte"),
+        )
         return (
             Source("staff", "staff.txt", f"{axes['unit']} {axes['site']} staff", staff, today),
             Source("moves", "moves.txt", f"{axes['union']} moves, offered is not signed", (*exits, *entries), today),

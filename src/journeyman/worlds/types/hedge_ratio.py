@@ -79,22 +79,25 @@ class HedgeRatio(CaseType[HedgeTruth]):
     )
     asks = {
         "train": (
-            "Test the {foreign} cover of {company} for {horizon} against the policy.",
-            "Is the {foreign} exposure of {horizon} covered as the policy wants?",
-            "Please work out how much {foreign} cover {company} lacks in {horizon}.",
-            "{company} needs its {horizon} cover in {foreign} tested.",
+            "Please test whether {company} covers enough of its {foreign} in {horizon}. The policy sets the floor.",
+            "Is the {foreign} exposure of {horizon} covered as the policy wants? Please work it out for {company}.",
+            "Please work out how much {foreign} cover {company} lacks in {horizon}, if any.",
+            "{company} needs its {horizon} cover in {foreign} tested against the policy. Please do that.",
         ),
         "validation": (
-            "How well is {foreign} covered at {company} in {horizon}?",
-            "The {foreign} cover for {horizon} is to be tested.",
+            "How well is {foreign} covered at {company} in {horizon}? Please test it against the policy.",
+            "The {foreign} cover of {company} for {horizon} is due for its test. Please run it.",
         ),
         "heldout": (
-            "For {horizon} say whether {company} covers enough of its {foreign}.",
-            "Does {company} keep to its policy with its {foreign} in {horizon}?",
-            "In {foreign} the cover of {horizon} has to be held against the policy.",
+            "For {horizon}, would you say whether {company} covers enough of its {foreign}?",
+            "Does {company} keep to its policy with its {foreign} in {horizon}? Would you check?",
+            "The {foreign} cover of {horizon} has to be held against the policy. Would you do that for {company}?",
         ),
     }
-    meaning = "Missing is 0 where none is, verdict is below or within, options count half, floor is in per cent."
+    meaning = (
+        "Give the floor in per cent, as in 55%, the missing cover as 0 if none is missing, and the verdict as below "
+        "or within."
+    )
     rumoured = "draft_version"
 
     def draw(self, common: Common) -> HedgeTruth:

@@ -92,21 +92,24 @@ class LimitBreach(CaseType[LimitTruth]):
     )
     asks = {
         "train": (
-            "Work alert {alert} on {bank}.",
-            "Is {bank} over its limit? Settle {alert}.",
-            "The {desk} desk has {alert} on {bank}, settle it in the grc.",
-            "Settle {alert} with what {bank} owes in {instruments} and deposits.",
+            "Please work alert {alert} on {bank}: is it over its limit?",
+            "Is {bank} over its limit? Please settle {alert}.",
+            "The {desk} desk has alert {alert} on {bank}. Please settle it.",
+            "Please settle {alert} with what {bank} owes us in {instruments} and deposits.",
         ),
-        "validation": ("{alert} on {bank} is open.", "The {desk} desk waits for {alert}."),
+        "validation": (
+            "Alert {alert} on {bank} is open. Please work it.",
+            "The {desk} desk waits for {alert} to be settled. Please do that.",
+        ),
         "heldout": (
-            "{alert} on {bank} is for the {desk} desk to end.",
-            "{bank} raised {alert}, weigh its {instruments}.",
-            "See {alert} on {bank} to its end.",
+            "Alert {alert} on {bank} is for the {desk} desk. Would you bring it to an end?",
+            "{bank} raised alert {alert}. Would you weigh its {instruments} and settle it?",
+            "Would you see {alert} on {bank} to its end?",
         ),
     }
     meaning = (
-        "Room is limit plus exceptions that hold, excess is exposure less room. "
-        "On breach open a finding of it, when within close the alert."
+        "Give the excess with its sign and the verdict as breach or within. For a breach, open a finding of it on "
+        "{bank} in the grc; otherwise close the alert."
     )
     rumoured = "idle_exception"
 
@@ -191,7 +194,12 @@ class LimitBreach(CaseType[LimitTruth]):
         """Policy, rating and positions."""
         x, today = truth.exposed, truth.frozen_time[:10]
         older, newer = x.ratings
-        policy = (*((f"limit {r}", str(v)) for r, v in x.limits.items()), ("exceptions", f"{x.body} only"))
+        policy = (
+            *((f"limit {r}", str(v)) for r, v in x.limits.items()),
+            ("exceptions", f"{x.body} only, not lapsed"),
+            ("room", "limit and exceptions"),
+            ("excess", "exposure less room"),
+        )
         positions = (
             ("deposits", str(x.deposits)),
             (f"{x.foreign} {truth.foreign}", f"at 0.{x.rate:02d}"),

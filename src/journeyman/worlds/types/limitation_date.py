@@ -89,26 +89,38 @@ class LimitationDate(CaseType[LimitationTruth]):
             ("talks", "standstill"),
         ),
         Field("last", "Last day to file", "last", "The last day to file was {value}", ("clause", "talks"), 2.0),
-        Field("verdict", "Claim", "verdict", "Filed on {c.filed}, the claim is {value}", ("events",), 1.0),
+        Field(
+            "verdict",
+            "Claim, timely or barred",
+            "verdict",
+            "Filed on {c.filed}, the claim is {value}",
+            ("events",),
+            1.0,
+        ),
     )
     asks = {
         "train": (
-            "Is our {c.kind} claim over {axes[goods]} against {other_party} out of time?",
-            "Work out the last day for the {c.kind} claim of {company} before the {axes[court]} court.",
-            "Please check if the claim over {axes[goods]} was filed in time.",
-            "{other_party} says our {c.kind} claim is barred, so check it.",
+            "Is our {c.kind} claim over {axes[goods]} against {other_party} out of time? Please work out the last "
+            "day to file.",
+            "Please work out the last day for the {c.kind} claim of {company} before the {axes[court]} court.",
+            "Please check whether the claim over {axes[goods]} was filed in time. {other_party} disputes it.",
+            "{other_party} says that our {c.kind} claim is barred. Please check that.",
         ),
         "validation": (
-            "When did the {c.kind} claim over {axes[goods]} expire?",
-            "The {axes[court]} court asks if the {axes[goods]} claim is in time.",
+            "When did the {c.kind} claim over {axes[goods]} expire? Please work out the day.",
+            "The {axes[court]} court asks if the {axes[goods]} claim is in time. Please check.",
         ),
         "heldout": (
-            "Before the {axes[court]} court it is disputed whether the {axes[goods]} claim came too late.",
-            "A {c.kind} claim over {axes[goods]} was filed, and its time has to be worked out.",
-            "For {company} find how long the {c.kind} claim could be filed.",
+            "Before the {axes[court]} court it is disputed whether the {axes[goods]} claim came too late. Would you "
+            "find out?",
+            "A {c.kind} claim over {axes[goods]} was filed. Would you work out whether that was in time?",
+            "For {company}, would you find how long the {c.kind} claim could be filed?",
         ),
     }
-    meaning = "Trigger is breach, discovery or demand, days are as 2026-01-31, verdict is timely or barred."
+    meaning = (
+        "Give what starts the clock as breach, discovery or demand, days as in 2019-01-31, and the claim as timely "
+        "or barred."
+    )
     rumoured = "until_greeting"
 
     def draw(self, common: Common) -> LimitationTruth:

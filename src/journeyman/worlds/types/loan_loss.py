@@ -68,24 +68,22 @@ class LoanLoss(CaseType[LossTruth]):
     )
     asks = {
         "train": (
-            "Finish the stress tool for {pool} and state its loss.",
-            "The tool for {pool} is a starter, so finish it and give the figures.",
-            "{company} wants the stress loss of {pool}, by a tool that works.",
-            "Please complete the tool and tell what {pool} would lose.",
+            "Please finish the stress tool for {pool} and state its loss.",
+            "The tool for {pool} is only a starter. Please finish it and give the figures.",
+            "{company} wants the stress loss of {pool} from a tool that works. Please complete it.",
+            "Please complete the tool and say what {pool} would lose under stress.",
         ),
         "validation": (
-            "What would {pool} lose? Complete the tool that says so.",
-            "For {pool} the tool has to be completed first.",
+            "What would {pool} lose? Please complete the tool that says so.",
+            "For {pool} the tool has to be completed first. Please do that and report.",
         ),
         "heldout": (
-            "Bring the tool for {pool} to work, then report the loss.",
-            "A working tool is missing at {company}, and with it the loss of {pool}.",
-            "Make the starter for {pool} answer as the rules want.",
+            "Would you bring the tool for {pool} to work, then report the loss?",
+            "A working tool is missing at {company}, and with it the loss of {pool}. Would you complete it?",
+            "Would you make the starter for {pool} answer as the rules want?",
         ),
     }
-    meaning = (
-        "Loss is rate by exposure, gap is loss less reserve, verdict is short or enough. The tool uses the library."
-    )
+    meaning = "The gap is loss less reserve, with its sign. Give the verdict as short or enough."
     rumoured = "sheet_rate"
 
     def draw(self, common: Common) -> LossTruth:
@@ -165,6 +163,7 @@ class LoanLoss(CaseType[LossTruth]):
             ("cut", str(p.cut)),
             ("method", p.method),
             ("last quarter", p.last),
+            ("loss", "rate by exposure"),
         )
         book = ((p.name, str(p.exposure)), (p.other, str(p.other_exposure)), (f"{p.name} reserve", str(p.reserve)))
         rates = tuple((q, str(rate)) for q, rate in p.rates.items())

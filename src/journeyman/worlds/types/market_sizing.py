@@ -65,24 +65,23 @@ class MarketSizing(CaseType[SizingTruth]):
     )
     asks = {
         "train": (
-            "Size the {axes[sector]} market of the {axes[region]} at {m.level} prices.",
-            "How large is the {axes[region]} {axes[sector]} market, and what share has {company}?",
-            "Please work out the {axes[sector]} market for the {axes[stage]} of our project.",
-            "{company} wants its {axes[region]} share, so size the {axes[sector]} market.",
+            "Please size the {axes[sector]} market of the {axes[region]}. We also need the share of {company}.",
+            "How large is the {axes[region]} {axes[sector]} market, and what share has {company}? Please work it out.",
+            "For the {axes[stage]} of our project we need the {axes[sector]} market in figures. Please size it.",
+            "{company} wants to know its share in the {axes[region]}. Please size the {axes[sector]} market.",
         ),
         "validation": (
-            "What is the {axes[region]} market for {axes[sector]} worth?",
-            "The {axes[stage]} needs the {axes[sector]} market in figures.",
+            "What is the {axes[region]} market for {axes[sector]} worth? Please work out its size.",
+            "The {axes[stage]} needs the {axes[sector]} market in figures. Please provide them.",
         ),
         "heldout": (
-            "For the {axes[stage]} the {axes[region]} has to be sized, at {m.level} prices.",
-            "Three studies tell {company} three things about {axes[sector]}, so settle it.",
-            "At {m.level} prices find what {axes[sector]} in the {axes[region]} comes to.",
+            "For the {axes[stage]} the {axes[region]} has to be sized. Would you do that for {axes[sector]}?",
+            "Three studies tell {company} three things about {axes[sector]}. Would you settle how large the market is?",
+            "Would you find what {axes[sector]} in the {axes[region]} comes to, and what part {company} has?",
         ),
     }
     meaning = (
-        "Units and market are thousands, {axes[left_out]} are not in scope, share is sales over market, "
-        "a percent with two decimals."
+        "Name the study you use. Units and market value are in thousands, the share is in percent with two decimals."
     )
     rumoured = "later_study"
 
@@ -141,7 +140,12 @@ class MarketSizing(CaseType[SizingTruth]):
     def sources(self, truth: SizingTruth) -> tuple[Source, ...]:
         """Brief, studies, prices and sales."""
         m, axes, today = truth.m, truth.axes, truth.frozen_time[:10]
-        brief = (("take the last study up to", m.cutoff), ("price level", m.level), (axes["left_out"], "not in scope"))
+        brief = (
+            ("take the last study up to", m.cutoff),
+            ("price level", m.level),
+            (axes["left_out"], "not in scope"),
+            ("share", "sales over market"),
+        )
         studies = (
             *((f"{study} of {m.fielded[study]}", str(m.units[study])) for study in METHODS),
             (f"{axes['left_out']} in them", str(m.left_out)),

@@ -63,22 +63,22 @@ class Restocking(CaseType[ReplenishmentTruth]):
     )
     asks = {
         "train": (
-            "The order of {goods} comes out wrong, so mend the tool.",
-            "Our order tool fails for {goods}. Repair what is wrong in it.",
-            "{company} can not trust its order tool, so please mend it.",
-            "Mend the order tool of the {site} and order {goods} by the rules.",
+            "The order of {goods} comes out wrong. Please mend the tool and give the right figures.",
+            "Our order tool fails for {goods}. Please repair what is wrong in it.",
+            "{company} can not trust its order tool. Please mend it and order {goods} by the rules.",
+            "Please mend the order tool of the {site} and order {goods} by the rules.",
         ),
         "validation": (
-            "Orders of {goods} are off since spring. Set the order tool right.",
-            "The {site} waits until its order tool agrees with the rules.",
+            "Orders of {goods} are off since spring. Please set the order tool right.",
+            "The {site} waits until its order tool agrees with the rules. Please see to it.",
         ),
         "heldout": (
-            "The order tool breaks the rules for {goods}, so correct it.",
-            "For the {site} bring the order tool back to the rules.",
-            "The order tool of {company} is broken. Fix all of it.",
+            "The order tool breaks the rules for {goods}. Would you correct it?",
+            "For the {site}, would you bring the order tool back to the rules?",
+            "The order tool of {company} is broken. Would you fix all of it?",
         ),
     }
-    meaning = "Left is room less order. Names in tools stay."
+    meaning = "Left is the room that the order leaves. Names in tools have to stay."
     rumoured = "last_order"
 
     def draw(self, common: Common) -> ReplenishmentTruth:

@@ -75,22 +75,25 @@ class SanctionsScreening(CaseType[ScreeningTruth]):
     )
     asks = {
         "train": (
-            "Decide the hit on account {h.account} and set its status in the crm.",
-            "Is {h.customer} to be blocked under the {axes[regime]} list?",
-            "Please decide if {h.account} from the {axes[channel]} is blocked or active again.",
-            "Account {h.account} in {axes[country]} is held at its {axes[reason]}, so decide it.",
+            "Please decide the hit on account {h.account}. We have to know whether it stays blocked.",
+            "Is {h.customer} to be blocked under the {axes[regime]} list? Please decide.",
+            "Please decide whether {h.account}, which came by the {axes[channel]}, may be served again.",
+            "Account {h.account} in {axes[country]} is held at its {axes[reason]}. Please decide the case.",
         ),
         "validation": (
-            "May we serve {h.customer} in {axes[country]}?",
-            "The {axes[regime]} hit on {h.account} is to be decided.",
+            "May we serve {h.customer} in {axes[country]}? Please decide the hit.",
+            "The {axes[regime]} hit on {h.account} is open. Please settle it.",
         ),
         "heldout": (
-            "A {axes[regime]} list hit {h.customer}, which you settle in the crm.",
-            "A {axes[reason]} of {h.account} is held until somebody looks at its owners.",
-            "Settle whether account {h.account} stays shut.",
+            "A {axes[regime]} list hit {h.customer}. Would you settle the case?",
+            "A {axes[reason]} of {h.account} is held until somebody looks at its owners. Would you do that?",
+            "Would you settle whether account {h.account} stays shut?",
         ),
     }
-    meaning = "Stake is a percent with two decimals, verdict is block or clear; set {h.account} blocked or active."
+    meaning = (
+        "Give the list by its day, the stake in percent with two decimals, and the verdict as block or clear. Then "
+        "set {h.account} to blocked or active in the crm."
+    )
     rumoured = "namesake_added"
 
     def draw(self, common: Common) -> ScreeningTruth:

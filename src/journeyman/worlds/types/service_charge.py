@@ -85,21 +85,24 @@ class ServiceCharge(CaseType[ServiceTruth]):
     )
     asks = {
         "train": (
-            "Settle the {service_year} service charge of {lease} and post the balance.",
-            "What does {tenant} owe for {unit} in {service_year}? Post it.",
-            "The {building} in {city} closes {service_year}, so settle {lease} and post.",
-            "Post what {lease} still owes, or is owed, for {service_year}.",
+            "Please settle the {service_year} service charge of {lease} and post the balance.",
+            "What does {tenant} owe for {unit} in {service_year}? Please settle it and post the balance.",
+            "The {building} in {city} closes {service_year}. Please settle {lease} and post what is open.",
+            "Please work out what {lease} still owes or is owed for {service_year}, and post it.",
         ),
-        "validation": ("{lease} waits for its {service_year} statement.", "For the {building} settle {lease}."),
+        "validation": (
+            "{lease} waits for its {service_year} statement. Please settle and post it.",
+            "For the {building}, please settle {lease} for {service_year}.",
+        ),
         "heldout": (
-            "{tenant} in {city} asks for the {service_year} statement of {lease}, posted.",
-            "In the {building} {unit} is to be settled for {service_year} under {lease}.",
-            "Bring {lease} to its {service_year} balance and book it.",
+            "{tenant} in {city} asks for the {service_year} statement of {lease}. Would you prepare and post it?",
+            "In the {building} unit {unit} is to be settled for {service_year}. Would you do it under {lease}?",
+            "Would you bring {lease} to its {service_year} balance and post it?",
         ),
     }
     meaning = (
-        "Holds is lease or survey, pool is costs less {capital}, due is pool by area for the months of the term, "
-        "balance is due less paid. Post the balance in property, once."
+        "Say whether lease or survey holds for the area. The pool is what all tenants share, and a credit is a "
+        "negative balance. Post it once, in property."
     )
     rumoured = "last_years_payment"
 
@@ -176,6 +179,8 @@ class ServiceCharge(CaseType[ServiceTruth]):
             ("square metres", str(y.areas["lease"])),
             ("whole building", str(y.total_area)),
             (y.capital, "landlord bears"),
+            ("share", "all other costs by area, by months of the term"),
+            ("balance", "share less paid"),
         )
         survey = (("square metres", str(y.areas["survey"])), ("for years from", y.surveyed))
         paid = ((f"paid {y.year}", str(y.paid)), (f"paid {int(y.year) - 1}", str(y.last_paid)))

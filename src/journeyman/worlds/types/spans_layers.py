@@ -65,24 +65,24 @@ class SpansLayers(CaseType[SpansTruth]):
     )
     asks = {
         "train": (
-            "Measure spans and layers of {axes[unit]} at {company}.",
-            "How many leads of {axes[unit]} in the {axes[site]} are too many?",
-            "Please work out the span of {axes[unit]} before the {axes[reason]}.",
-            "{company} reviews {axes[unit]}, a {axes[style]} organisation, so count its leads.",
+            "Please measure spans and layers of {axes[unit]} at {company}. We want to know which leads could be saved.",
+            "How many leads of {axes[unit]} in the {axes[site]} are too many? Please work it out.",
+            "Please work out the span of {axes[unit]} before the {axes[reason]}, and what surplus leads cost.",
+            "{company} reviews {axes[unit]}, a {axes[style]} organisation. Please count its leads against the "
+            "guideline.",
         ),
         "validation": (
-            "Is {axes[unit]} in the {axes[site]} led too closely?",
-            "The {axes[stage]} needs the span of {axes[unit]}.",
+            "Is {axes[unit]} in the {axes[site]} led too closely? Please measure it.",
+            "The {axes[stage]} needs the span of {axes[unit]}. Please work it out.",
         ),
         "heldout": (
-            "With the {axes[reason]} ahead {company} asks how {axes[unit]} is led.",
-            "A {axes[style]} organisation like {axes[unit]} hides its leads, so count them.",
-            "Find out for the {axes[stage]} whether {axes[unit]} has leads to spare.",
+            "With the {axes[reason]} ahead, {company} asks how {axes[unit]} is led. Would you measure it?",
+            "In a {axes[style]} organisation like {axes[unit]} leads are hard to count. Would you do it?",
+            "Would you find out for the {axes[stage]} whether {axes[unit]} has leads to spare?",
         ),
     }
     meaning = (
-        "Span is staff without the head over leads, with two decimals, surplus is leads above the guideline, "
-        "needed leads rounded up, saving is thousands."
+        "Give the span with two decimals, the leads above the guideline as surplus, and the saving in thousands a year."
     )
     rumoured = "titles_counted"
 
@@ -149,7 +149,15 @@ class SpansLayers(CaseType[SpansTruth]):
             Source("register", "register.txt", f"{axes['unit']} posts {axes['site']}", register, today),
             Source("leads", "leads.txt", f"{axes['style']} leads", leads, today),
             Source(
-                "guideline", "guideline.txt", f"{truth.company} guideline", (("staff a lead", str(d.guide)),), today
+                "guideline",
+                "guideline.txt",
+                f"{truth.company} guideline",
+                (
+                    ("staff a lead", str(d.guide)),
+                    ("span", "staff without the head over leads"),
+                    ("leads needed", "rounded up, for staff without the head"),
+                ),
+                today,
             ),
             Source(
                 "cost",

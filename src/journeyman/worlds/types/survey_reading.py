@@ -74,25 +74,24 @@ class SurveyReading(CaseType[ReadingTruth]):
     )
     asks = {
         "train": (
-            "Read the {axes[sector]} survey and say if {company} leads {s.rival}.",
-            "Does the {axes[sample]} survey show a lead of {company}?",
-            "Please work out the {axes[question]} shares in the {axes[region]} survey.",
-            "For {axes[stage]} read what {axes[sector]} users say of {company} and {s.rival}.",
+            "Please read the {axes[sector]} survey and say whether {company} leads {s.rival}.",
+            "Does the {axes[sample]} survey show a lead of {company}? Please work out the shares.",
+            "Please work out the {axes[question]} shares in the {axes[region]} survey. We want to know if {company} "
+            "leads.",
+            "For {axes[stage]} we need to know what {axes[sector]} users say of {company} and {s.rival}. Please "
+            "read the survey.",
         ),
         "validation": (
-            "Is {company} ahead of {s.rival} among {axes[sector]} users?",
-            "The {axes[stage]} needs the {axes[region]} survey in figures.",
+            "Is {company} ahead of {s.rival} among {axes[sector]} users? Please check the survey.",
+            "Work on {axes[stage]} needs the {axes[region]} survey in figures. Please read it.",
         ),
         "heldout": (
-            "A {axes[sample]} survey compares {company} with {s.rival}, so see what it bears.",
-            "In {axes[region]} users were asked for their {axes[question]}, which you put into shares.",
-            "See if the {axes[sector]} survey is enough to say that {company} leads.",
+            "A {axes[sample]} survey compares {company} with {s.rival}. Would you see what it bears out?",
+            "In {axes[region]} users were asked for their {axes[question]}. Would you turn that into shares?",
+            "Would you see if the {axes[sector]} survey is enough to say that {company} leads?",
         ),
     }
-    meaning = (
-        "Base is users, shares are percent of the base and lead is points, all with two decimals, "
-        "reading is shows or open."
-    )
+    meaning = "Give shares in percent and the lead in points, all with two decimals, and the reading as shows or open."
     rumoured = "mentions_taken"
 
     def draw(self, common: Common) -> ReadingTruth:
@@ -158,7 +157,10 @@ class SurveyReading(CaseType[ReadingTruth]):
     def sources(self, truth: ReadingTruth) -> tuple[Source, ...]:
         """Method, field report, answers and the other wave."""
         s, axes, today = truth.s, truth.axes, truth.frozen_time[:10]
-        method = (("lead shows from", f"{decimal(s.margin)} points, else open"), ("share of", "users who prefer it"))
+        method = (
+            ("lead shows from", f"{decimal(s.margin)} points, else open"),
+            ("share", "of the base, users who prefer it"),
+        )
         field = (
             ("interviews", str(s.completes)),
             ("too fast, not counted,", str(s.fast)),

@@ -96,22 +96,26 @@ class ThreeWayMatch(CaseType[MatchTruth]):
     )
     asks = {
         "train": (
-            "Match invoice {invoice} of {vendor} and hold or approve it.",
-            "Please match invoice {invoice} for {goods} and act on it in the erp.",
-            "Invoice {invoice} of {vendor} waits at the {site}, so match it and decide.",
-            "We have invoice {invoice} for {goods} from {vendor}, match it and act.",
+            "Please match invoice {invoice} of {vendor} against contract, order and receipt. Then hold it or "
+            "approve what is payable.",
+            "Invoice {invoice} for {goods} has come in. Please match it and act on it in the erp.",
+            "Invoice {invoice} of {vendor} waits at the {site}. Please match it and decide what happens to it.",
+            "We have invoice {invoice} for {goods} from {vendor}. Please match it and settle it in the erp.",
         ),
         "validation": (
-            "For {vendor} invoice {invoice} is to be matched and decided.",
-            "The {site} wants {invoice} matched and decided.",
+            "For {vendor} we need invoice {invoice} matched. Please decide whether it is held or approved.",
+            "The {site} wants invoice {invoice} matched. Please decide it in the erp.",
         ),
         "heldout": (
-            "{vendor} sent {invoice} for {goods}, which you match and settle in the erp.",
-            "From the {site} comes {invoice} of {vendor} to be matched, then settled.",
-            "Settle {invoice} of {vendor} in the erp once it is matched.",
+            "{vendor} sent invoice {invoice} for {goods}. Would you match it and settle it in the erp?",
+            "From the {site} comes invoice {invoice} of {vendor}. Would you match it, then settle it?",
+            "Would you settle invoice {invoice} of {vendor} in the erp, once it is matched?",
         ),
     }
-    meaning = "Document is contract or {change}, decision is hold or approve, and the erp has the receipt and takes it."
+    meaning = (
+        "Give the price document as contract or {purchase.change}, and the decision as hold or approve. Invoice and "
+        "receipt are in the erp."
+    )
     rumoured = "billed_quantity"
 
     def draw(self, common: Common) -> MatchTruth:

@@ -80,21 +80,24 @@ class WorkOrder(CaseType[OrderTruth]):
     )
     asks = {
         "train": (
-            "Place work order {order} or refer it.",
-            "The {fault} of {unit} is out, so place {order} or refer it.",
-            "{order} waits in {city} this {season}: place or refer it.",
-            "Deal with {order}, a {fault} case of {urgency} urgency.",
+            "Please deal with work order {order}: place it, or refer it to whoever has to decide.",
+            "The {fault} of {unit} is out. Please place {order} or refer it.",
+            "Work order {order} waits in {city} this {season}. Please place it or refer it.",
+            "Please deal with {order}, a {fault} case of {urgency} urgency.",
         ),
-        "validation": ("Who does and who bears {order}?", "The {building} waits on {order}."),
+        "validation": (
+            "Who carries out {order}, and who bears it? Please settle that.",
+            "The {building} waits on {order}. Please see to it.",
+        ),
         "heldout": (
-            "In {city} the {fault} of {unit} failed this {season}, {order} is yours.",
-            "{tenant} reported the {fault}; send {order} where it belongs.",
-            "Of {urgency} urgency is {order}, see it on its way.",
+            "In {city} the {fault} of {unit} failed this {season}. Would you take care of {order}?",
+            "{tenant} reported the {fault}. Would you send {order} where it belongs?",
+            "Work order {order} is of {urgency} urgency. Would you see it on its way?",
         ),
     }
     meaning = (
-        "Price is the lowest quote insured that day, left is budget less committed, "
-        "route is order, tenant, or owner if over limit or left."
+        "Give the bearer as owner or tenant, what is left of the budget before this order, and the route as order, "
+        "tenant or owner."
     )
     rumoured = "lapsed_insurance"
 
@@ -171,7 +174,13 @@ class WorkOrder(CaseType[OrderTruth]):
         today = truth.frozen_time[:10]
         bears = tuple((fault, f"{who} bears") for fault, who in r.bearers.items())
         quotes = tuple((name, str(price)) for name, price in r.quotes.items())
-        rest = (("work day", r.needed_on), ("manager limit", str(r.limit)))
+        rest = (
+            ("work day", r.needed_on),
+            ("manager limit", str(r.limit)),
+            ("taken", "lowest insured on that day"),
+            ("left", "budget less committed"),
+            ("over limit or left", "owner"),
+        )
         return (
             Source(
                 "lease",
