@@ -72,7 +72,7 @@ def simulate(common: Common, *, changed: bool, over: bool) -> Purchase:
     billed_price = max(price, other) if over else price
 
     def billed() -> tuple[tuple[int, int], tuple[int, ...]]:
-        extra = rejected + rng.randint(1, 12) if over else rng.choice([n for n in range(1, 9) if n != rejected])
+        extra = rejected + rng.randint(1, 12 if over else 4)  # more than was received, so that no error hides another
         invoiced, freight = accepted + extra, rng.randint(11, 95)
         return (invoiced, freight), (invoiced, invoiced * billed_price + freight - accepted * price)
 

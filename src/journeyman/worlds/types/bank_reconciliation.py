@@ -93,15 +93,12 @@ class BankReconciliation(CaseType[ReconciliationTruth]):
             "Account 1100 of {company} waits for its {period} reconciliation. Please do it, the charge included.",
         ),
         "heldout": (
-            "For {period} account 1100 of the {site} has to agree with the bank. Would you reconcile it and post "
-            "the charge?",
-            "Account 1100 and the bank of {company} disagree for {period}. Would you explain it and post the charge?",
-            "Would you reconcile the {period} books of the {site} with {bank} and post the charge?",
+            "For {period} account 1100 of the {site} has to agree with the bank. Would you reconcile it?",
+            "Account 1100 and the bank of {company} disagree for {period}. Would you explain it?",
+            "Would you reconcile the {period} books of the {site} with {bank}?",
         ),
     }
-    meaning = (
-        "Give the bank side and the ledger side as corrected, and what rests as bank less ledger. Post the charge once."
-    )
+    meaning = "Give both sides as corrected, and what rests as bank less ledger. Post the charge once."
     rumoured = "last_months_charge"
 
     def draw(self, common: Common) -> ReconciliationTruth:

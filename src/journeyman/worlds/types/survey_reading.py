@@ -87,7 +87,7 @@ class SurveyReading(CaseType[ReadingTruth]):
         ),
         "heldout": (
             "A {axes[sample]} survey compares {company} with {s.rival}. Would you see what it bears out?",
-            "In {axes[region]} users were asked for their {axes[question]}. Would you turn that into shares?",
+            "Users in {axes[region]} were surveyed ({axes[question]}). Would you turn that into shares?",
             "Would you see if the {axes[sector]} survey is enough to say that {company} leads?",
         ),
     }
