@@ -128,17 +128,14 @@ async def test_a_row_is_told_with_the_segment_it_is_of(captured: SealedEpisode, 
     sample = Sample(ref=ref, kind="sft", offset=0, length=len(tokens.ids), trained_tokens=trained)
     rows.add(sample, RowTokens(tokens.ids, tokens.mask, tokens.logprobs, tokens.versions))
     out = tmp_path / "job" / "data" / "rows"
-    write_dataset(out, _manifest(), rows.samples, rows.tokens)
+    manifest = DatasetManifest(kind="sft", rows=1, tokens=len(tokens.ids), trained_tokens=trained)
+    write_dataset(out, manifest, rows.samples, rows.tokens)
     told = _told(f"{out}:0", tmp_path)
     assert told.startswith(f"row       0 of {out} (sft): {len(tokens.ids)} tokens, {trained} trained")
     assert ("its ids are the sealed segment's" if honest else "its ids ARE NOT the sealed") in told
     assert "segment   0.0: opened by start" in told
     with pytest.raises(UserError, match="has 1 rows"):
         _told(f"{out}:4", tmp_path)
-
-
-def _manifest() -> DatasetManifest:
-    return DatasetManifest.model_construct(kind="sft")
 
 
 async def test_a_broken_episode_is_told_as_broken(captured: SealedEpisode, tmp_path: Path) -> None:
