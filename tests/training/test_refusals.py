@@ -85,7 +85,8 @@ def test_a_damaged_policy_is_one_line_and_never_filled_up_with_chance(
     damage(bad / damaged)
     with pytest.raises(UserError, match=said) as refused:
         Learner(learner_config(bad, tmp_path))
-    assert str(refused.value).endswith(": give a whole policy directory, as train or merge writes it")
+    told = str(refused.value)
+    assert "is not JSON: " in told or told.endswith(": give a whole policy directory, as train or merge writes it")
     assert "\n" not in str(refused.value)
 
 

@@ -87,8 +87,8 @@ class SftRun:
         self.dataset = Dataset.open(config.dataset)
         if self.dataset.manifest.kind != "sft":
             raise UserError(f"{config.dataset} is a dataset of kind {self.dataset.manifest.kind!r}: SFT needs kind sft")
-        check_goes_with(self.dataset, config.initial)
         self.updates = plan_updates(self.dataset, config)
+        check_goes_with(self.dataset, config.initial)
         self.model = self._load()
         self.optimiser = Optimiser(self.model, config.optimiser)
         balance = config.model.router_balance > 0
